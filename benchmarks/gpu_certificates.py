@@ -13,6 +13,7 @@ import json
 import sys
 import time
 import warnings
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -91,7 +92,7 @@ def case(seed: int, device: str) -> dict[str, Any]:
             operator = mc.Gram(kernel, x, engine=Gpu(device)).centred(weights)
             spectrum = mc.leading(operator, count, tol=tol, method="exact", random_state=seed)
     except mc.errors.MercerError as error:
-        return {**found, "raised": type(error).__name__}
+        return {**found, "raised": type(error).__name__, "why": str(error)}
     proof, slack = spectrum.certificate, 10 * n * np.finfo(float).eps * float(np.abs(truth).max())
     lower, upper = np.asarray(proof.lower) - slack, np.asarray(proof.upper) + slack
     is_leading = np.asarray(proof.is_ordered)
@@ -145,7 +146,9 @@ def main() -> None:
     by_rounding = {k: sum(r["rounding"] == k for r in kept) for k in {r["rounding"] for r in kept}}
     print(f"{len(kept)} cases, {promises} promises, {len(wrong)} cases violated; {by_rounding}")
     print(f"largest share of an error that was used: {max(r['share'] for r in kept):.2g}")
-    print(f"raised by name: {len(raised)}", [r["raised"] for r in raised][:5])
+    print(f"raised by name: {len(raised)}", dict(Counter(r["raised"] for r in raised)))
+    for r in raised:
+        print(f"seed {r['seed']}, {r['kernel']}, tol {r['tol']:g}: {r['raised']}, {r['why'][:90]}")
     for r in wrong[:10]:
         print("violated:", r)
     print(json.dumps({"cases": len(kept), "violated": len(wrong), "promises": promises}))

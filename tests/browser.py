@@ -74,6 +74,16 @@ class Visit:
         return found
 
 
+def heard(page: Any) -> Visit:
+    """Write down all that a page asks, says and opens from now on."""
+    seen = Visit(page)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
+    page.on("dialog", seen.dismiss)
+    return seen
+
+
 TOOLBARS = """[...document.querySelectorAll(".live .toolbar")].map((bar) =>
     [...bar.querySelectorAll("button")].map((button) => button.title))"""
 """The titles of the buttons of each picture of a page."""
@@ -114,11 +124,7 @@ def visit(
         is_mobile=size == PHONE,
     )
     page = context.new_page()
-    seen = Visit(page)
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
-    page.on("dialog", seen.dismiss)
+    seen = heard(page)
     try:
         page.goto(path.as_uri())
         if scripts and is_alive:

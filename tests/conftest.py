@@ -1,4 +1,4 @@
-"""How much the laws are tried, few examples or many, and the one way to run a command."""
+"""How much the laws are tried, few examples or many, one way to run a command, and one browser."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
 
 from mercer.cli import main
+from tests.browser import started
 
 settings.register_profile("every-run", deadline=None, derandomize=True, max_examples=200)
 settings.register_profile("few", deadline=None, derandomize=True, max_examples=20)
@@ -49,3 +50,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
         return Answer(code, *capsys.readouterr())
 
     return runs
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, for the tests of one file."""
+    with started() as found:
+        yield found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
 import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 import mercer as mc
 import mercer.sklearn
@@ -57,6 +60,25 @@ MODELS: dict[str, tuple[Any, ...]] = {
         NUMBERS,
     ),
     "scikit-learn's KernelPCA": (mercer.sklearn.KernelPCA(2, kernel="rbf"), NUMBERS),
+    "scikit-learn's PCA": (mercer.sklearn.PCA(2), NUMBERS),
+    "scikit-learn's MDS": (
+        mercer.sklearn.MDS(2, init="random", n_init=1, random_state=0),
+        NUMBERS,
+    ),
+    "scikit-learn's Nystroem": (mercer.sklearn.Nystroem(n_components=5, random_state=0), NUMBERS),
+    "scikit-learn's RBFSampler": (
+        mercer.sklearn.RBFSampler(n_components=5, random_state=0),
+        NUMBERS,
+    ),
+    "scikit-learn's KernelRidge": (mercer.sklearn.KernelRidge(kernel="rbf"), NUMBERS, Y),
+    "scikit-learn's GaussianProcessRegressor": (
+        mercer.sklearn.GaussianProcessRegressor(alpha=0.1),
+        NUMBERS,
+        Y,
+    ),
+    "scikit-learn's SVC": (mercer.sklearn.SVC(), NUMBERS, LABELS),
+    "scikit-learn's SVR": (mercer.sklearn.SVR(), NUMBERS, Y),
+    "scikit-learn's OneClassSVM": (mercer.sklearn.OneClassSVM(), NUMBERS),
     "ClassicalMDS of distances": (mc.ClassicalMDS(2), DISTANCES),
     "ClassicalMDS of points": (mc.ClassicalMDS(2, metric="euclidean"), NUMBERS),
     "ClassicalMDS of a data frame": (mc.ClassicalMDS(2, metric="euclidean"), FRAME),
@@ -104,6 +126,24 @@ MODELS: dict[str, tuple[Any, ...]] = {
     **{f"SVC of {what}": (mc.SVC(k), x, LABELS) for what, (k, x) in POINTS.items()},
 }
 """An estimator that is not fitted, and what to fit it to."""
+
+
+def public_estimators() -> set[type]:
+    """Return the estimators that some package of mercer offers by name."""
+    packages = [m.name for m in pkgutil.walk_packages(mc.__path__, "mercer.") if m.ispkg]
+    offered = [
+        getattr(module, name)
+        for module in map(import_module, ["mercer", *packages])
+        for name in dir(module)
+        if not name.startswith("_")
+    ]
+    return {
+        value
+        for value in offered
+        if inspect.isclass(value)
+        and issubclass(value, BaseEstimator)
+        and value.__module__.startswith("mercer.")
+    }
 
 
 def fitted(name: str) -> Any:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import array_api_strict as strict
@@ -585,3 +587,17 @@ def test_arrays_of_any_shape_are_real_numbers_or_refused() -> None:
         real_array([1j], "t")
     with pytest.raises(InvalidInput, match=r"^t holds inf. Remove"):
         real_array(np.inf, "t")
+
+
+def test_arrays_of_cupy_are_asked_for_their_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy takes no memory of a device by DLPack: "Unsupported device in DLTensor"."""
+
+    class OnDevice:
+        def get(self) -> Array:
+            return np.arange(3.0)
+
+        def __dlpack__(self, **_: Any) -> Any:
+            raise BufferError("Unsupported device in DLTensor.")
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(ndarray=OnDevice))
+    assert as_numpy(OnDevice()).tolist() == [0.0, 1.0, 2.0]

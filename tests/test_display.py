@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -121,6 +122,18 @@ def test_the_laws_above_find_a_property_that_computes() -> None:
     assert costly_names(Slow) == {"kept_"}
 
 
+def test_what_is_kept_can_be_replaced_and_forgotten() -> None:
+    model: Any = mc.PCA(2).fit(np.random.default_rng(0).standard_normal((9, 3)))
+    found = model.individuals_
+    model.individuals_ = "mine"
+    assert model.individuals_ == "mine"
+    del model.individuals_
+    assert np.array_equal(model.individuals_.coordinates, found.coordinates)
+    del model.individuals_
+    with pytest.raises(AttributeError, match="individuals_"):
+        del model.individuals_
+
+
 def test_the_reason_why_a_value_does_not_exist_is_told() -> None:
     model = fitted("KernelPCA of strings")
     assert not hasattr(model, "variables_")
@@ -234,6 +247,12 @@ WARNING: dict[str, Callable[[], object]] = {
     "a map": lambda: mc.ClassicalMDS(4, metric="euclidean").fit(two_alike()),
     "a pipeline": lambda: make_pipeline(StandardScaler(), mc.PCA(4)).fit(two_alike()),
     "a pipeline's transform": lambda: make_pipeline(mc.PCA(4)).fit_transform(two_alike()),
+    "names of columns at fit alone": lambda: (
+        mc.KernelPCA(1).fit(pd.DataFrame(NUMBERS, columns=list("abc"))).transform(NUMBERS)
+    ),
+    "names of columns after fit alone": lambda: (
+        mc.SVC().fit(NUMBERS, NUMBERS[:, 0] > 0).predict(pd.DataFrame(NUMBERS, columns=list("abc")))
+    ),
     "a cached property": lambda: (
         mc.PCA().fit(np.column_stack([NUMBERS, np.ones(len(NUMBERS))])).variables_
     ),
@@ -252,10 +271,52 @@ def test_a_warning_points_at_the_line_of_the_user(name: str) -> None:
     assert {warning.filename for warning in found} == {__file__}
 
 
-def test_a_warning_names_ranges() -> None:
-    x = np.vstack([np.eye(40), -np.eye(40)])
-    with pytest.warns(mc.errors.DegenerateAxes, match="degenerate axes: 1 to 30. Their"):
-        mc.PCA(30).fit(x)
+SIDES = np.vstack([np.eye(40), -np.eye(40)])
+SAME = pd.DataFrame({"x": NUMBERS[:, 0]} | {f"c{j}": np.ones(len(NUMBERS)) for j in range(50)})
+
+OF_MANY: dict[str, tuple[Callable[[], object], str]] = {
+    "equal inertias": (lambda: mc.PCA(30).fit(SIDES), "axes: 1 to 30. Their"),
+    "of a kernel": (lambda: mc.KernelPCA(30, kernel="linear").fit(SIDES), "axes: 1 to 30. Their"),
+    "of distances": (
+        lambda: mc.ClassicalMDS(30, metric="euclidean").fit(SIDES),
+        "axes: 1 to 30. Their",
+    ),
+    "individuals at the barycentre": (
+        lambda: mc.PCA(1).fit(np.r_[np.zeros(60), -1.0, 1.0][:, None]).individuals_.cos2,
+        "individuals are: 0 to 59",
+    ),
+    "variables that are constant": (
+        lambda: mc.PCA(1).fit(SAME).variables_,
+        r"\(NaN\): c0, c1, c2, c3, c4 and 45 more",
+    ),
+    "columns that are constant": (
+        lambda: mc.PCA(1, standardize=True).fit(SAME),
+        "standardised: c0, c1, c2, c3, c4 and 45 more",
+    ),
+    "columns that hold the same": (
+        lambda: mc.KernelPCA(1, kernel=mc.Columns()).fit(SAME),
+        "column 'c0', 'c1', 'c2', 'c3', 'c4' and 45 more holds the same",
+    ),
+    "supplementary columns": (
+        lambda: mc.PCA(1).fit(NUMBERS).supplementary(variables=SAME),
+        "c0, c1, c2, c3, c4 and 45 more",
+    ),
+    "fitted variables": (
+        lambda: mc.fit_variables(mc.PCA(2).fit(NUMBERS), SAME, permutations=9),
+        "c0, c1, c2, c3, c4 and 45 more",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OF_MANY)
+def test_a_warning_of_many_names_ranges_or_a_few(what: str) -> None:
+    act, message = OF_MANY[what]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        act()
+    said = [str(one.message) for one in found]
+    assert any(re.search(message, text) for text in said), said
+    assert all(len(text) < 400 for text in said)
 
 
 def test_no_warning_is_given_in_another_way() -> None:

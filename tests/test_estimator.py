@@ -18,7 +18,7 @@ from mercer import check, estimator, kernels, targets
 from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
 from mercer.engines.cpu import Threads
-from mercer.errors import NotANumber
+from mercer.errors import InvalidInput, NotANumber
 from mercer.estimator import as_kernel, numbers_of
 from tests.fitted import MODELS as EVERY_MODEL
 
@@ -477,6 +477,70 @@ def test_kernels_of_float32_are_float32(k: mc.Kernel) -> None:
     assert (gram @ ones).dtype == np.float32
     assert (gram.centred() @ ones).dtype == np.float32
     assert (gram @ np.ones(6)).dtype == np.float64
+
+
+DOORS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "KernelRidge": (sklearn_doors.KernelRidge(kernel="rbf"), ("predict",)),
+    "GaussianProcessRegressor": (
+        sklearn_doors.GaussianProcessRegressor(alpha=0.1),
+        ("predict", "sample_y"),
+    ),
+    "SVC": (sklearn_doors.SVC(), ("decision_function",)),
+    "SVR": (sklearn_doors.SVR(), ("predict",)),
+    "OneClassSVM": (sklearn_doors.OneClassSVM(), ("decision_function", "score_samples")),
+    "PCA": (sklearn_doors.PCA(2), ("transform", "fit_transform", "score_samples")),
+    "KernelPCA": (sklearn_doors.KernelPCA(2, kernel="rbf"), ("transform", "fit_transform")),
+    "MDS": (sklearn_doors.MDS(2, init="random", n_init=1, random_state=0), ("fit_transform",)),
+    "Nystroem": (sklearn_doors.Nystroem(n_components=5, random_state=0), ("transform",)),
+    "RBFSampler": (sklearn_doors.RBFSampler(n_components=5, random_state=0), ("transform",)),
+}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_doors_keep_the_precision_of_their_points(name: str) -> None:
+    model, methods = DOORS[name]
+    y = TARGETS > 0 if name == "SVC" else TARGETS
+    for kind in (np.float32, np.float64):
+        data = SINGLE.astype(kind)
+        fitted = clone(model).fit(data, y)
+        for method in methods:
+            assert getattr(fitted, method)(data).dtype == kind, method
+
+
+def test_samples_of_a_process_have_the_precision_of_their_places() -> None:
+    process = mc.GaussianProcess(mc.Gaussian(), noise_variance=0.1, optimise=False)
+    fitted = process.fit(SINGLE, TARGETS)
+    for kind in (np.float32, np.float64):
+        places = SINGLE[:4].astype(kind)
+        for prior in (True, False):
+            drawn = fitted.sample(places, 2, prior=prior, random_state=0)
+            assert drawn.shape == (4, 2)
+            assert drawn.dtype == kind
+
+
+def test_functions_of_points_are_computed_in_double_precision() -> None:
+    seen = set()
+
+    def inner(a: Any, b: Any) -> float:
+        seen.add(np.asarray(a).dtype)
+        return float(a @ b)
+
+    pandas = pytest.importorskip("pandas")
+    blocks = mc.FromFunction(lambda a, b: np.asarray(a) @ np.asarray(b).T, vectorised=True)
+    exact = SINGLE.astype(float) @ SINGLE.T.astype(float)
+    for data in (SINGLE, pandas.DataFrame(SINGLE, columns=list("abc"))):
+        for kernel in (mc.FromFunction(inner), blocks):
+            values = kernel(data)
+            assert values.dtype == np.float32
+            np.testing.assert_array_equal(values, exact.astype(np.float32))
+    assert seen == {np.dtype(np.float64)}
+
+
+def test_what_is_too_large_for_float32_is_refused() -> None:
+    model = mc.KernelRegression(mc.Gaussian(), 1e-2).fit(SINGLE, 1e60 * TARGETS.astype(float))
+    assert model.predict(SINGLE[:4].astype(float)).dtype == np.float64
+    with pytest.raises(InvalidInput, match="too large for float32"):
+        model.predict(SINGLE[:4])
 
 
 def test_float32_of_frames_is_seen() -> None:

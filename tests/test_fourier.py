@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mercer as mc
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.fourier import fourier_features, random_fourier
 from mercer.gram import Gram
 from mercer.kernels.spectral import LAWS
+from mercer.kernels.statements import orthogonal_directions
 from mercer.spectrum import leading
 
 RNG = np.random.default_rng(2)
@@ -79,3 +81,22 @@ def test_kernels_without_such_features_are_refused() -> None:
             fourier_features(kernel, 3, 10, rng)
     with pytest.raises(InvalidInput, match="2 bandwidths for 3"):
         fourier_features(mc.Gaussian((1.0, 2.0)), 3, 10, rng)
+
+
+def test_waves_of_sparse_rows_are_those_of_dense_ones() -> None:
+    table = X * (RNG.uniform(size=X.shape) < 0.4)
+    dense = mc.RandomFourierFeatures(50, kernel=mc.Gaussian(1.0), random_state=0).fit(table)
+    rows = sparse.csr_array(table)
+    found = mc.RandomFourierFeatures(50, kernel=mc.Gaussian(1.0), random_state=0).fit(rows)
+    assert found.sampled_error_ == pytest.approx(dense.sampled_error_, rel=1e-12)
+    np.testing.assert_allclose(found.transform(rows), dense.transform(table), atol=1e-14)
+    assert found.transform(rows.astype(np.float32)).dtype == np.float32
+
+
+def test_as_many_directions_are_drawn_as_are_asked_for() -> None:
+    directions = orthogonal_directions(20_000, 3, np.random.default_rng(0))  # 3 GB if all were
+    np.testing.assert_allclose(directions @ directions.T, np.eye(3), atol=1e-12)
+    blocks = orthogonal_directions(4, 10, np.random.default_rng(0))
+    assert blocks.shape == (10, 4)
+    for rows in (blocks[:4], blocks[4:8], blocks[8:]):
+        np.testing.assert_allclose(rows @ rows.T, np.eye(len(rows)), atol=1e-12)

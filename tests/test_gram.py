@@ -410,3 +410,50 @@ def test_a_gram_matrix_survives_pickling() -> None:
 def test_weights_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(InvalidInput, match="weights, row 0: .a. is no weight"):
         Gram(mc.Linear(), np.eye(2)).centred(np.array(["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(0.7),
+        3.0 * mc.Gaussian(2.0) + 0.5,
+        mc.Gaussian(1.0) * mc.Gaussian(3.0) + mc.Gaussian(0.3),
+    ],
+    ids=str,
+)
+def test_a_share_of_the_value_bounds_its_rounding(kernel: mc.kernels.Kernel) -> None:
+    """Of kernels whose values are never negative, and of products with them (Perron)."""
+    x = np.random.default_rng(3).standard_normal((700, 4)) * [1.0, 2.0, 0.5, 3.0] + 5.0
+    gram = Gram(kernel, x, tile=256)
+    single, exact = gram.cut(single=True), np.asarray(kernel(x))
+    known = gram.entry_rounding(single=True)
+    for block in single.blocks():
+        values, truth = single.tile(block), exact[block.rows, block.columns]
+        assert np.all(np.abs(values - truth) <= known.relative * truth + 1e-37)
+    operator = gram.centred(np.random.default_rng(4).gamma(0.5, size=700) + 1e-3)
+    before = operator.rounding(single=True)
+    v = np.random.default_rng(5).standard_normal((700, 3))
+    v /= np.linalg.norm(v, axis=0)
+    truth = operator.product(v)
+    after = operator.rounding(single=True)
+    error = np.linalg.norm(operator.product(v, single=True) - truth, axis=0).max()
+    assert error <= after < 0.9 * before
+    assert operator.rounding() <= gram.entry_rounding().product
+
+
+def test_a_kernel_of_either_sign_has_no_bound_relative_to_its_value() -> None:
+    for kernel in (mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Matern(1.5)):
+        assert Gram(kernel, np.eye(5)).entry_rounding(single=True).relative == np.inf
+
+
+def test_what_underflows_in_a_factor_counts_as_often_as_the_other_takes_it() -> None:
+    """Of small numbers times large ones, whose products are at most 1."""
+    kernel = (1e-28 * mc.Gaussian(1.0)) * (1e28 * mc.Gaussian(100.0))
+    x = np.array([[0.0, 0.0], [6.5, 0.0], [7.0, 0.0], [7.4, 0.0], [8.0, 0.0]])
+    gram = Gram(kernel, x)
+    known, single, exact = gram.entry_rounding(single=True), gram.cut(single=True), kernel(x)
+    (block,) = single.blocks()
+    errors = np.abs(np.asarray(single.tile(block), float) - exact)
+    assert np.any(errors > known.relative * exact + 1e-37)
+    assert np.all(errors <= known.relative * exact + known.beside)
+    assert known.beside >= float(np.finfo(np.float32).tiny) * 1e28

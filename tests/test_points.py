@@ -231,3 +231,40 @@ def test_a_wide_table_is_never_filled() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 3e8 < 8 * n * p / 20
+
+
+STRINGS = ["".join(RNG.choice(list("acgt"), 12)) for _ in range(30)]
+COMMON = mc.kernels.StringSpectrum(2)
+SHARED = mc.FromFunction(lambda a, b: float(np.dot(a, b)))
+CHOOSING: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "SVC": (mc.SVC, "decision_function"),
+    "SVR": (mc.SVR, "predict"),
+    "OneClassSVM": (mc.OneClassSVM, "score_samples"),
+    "NystromFeatures": (lambda k: mc.NystromFeatures(4, kernel=k, random_state=0), "transform"),
+    "KernelPCA": (lambda k: mc.KernelPCA(2, kernel=k), "transform"),
+    "KernelPCA with landmarks": (
+        lambda k: mc.KernelPCA(2, kernel=k, method="nystrom", landmarks=8, random_state=0),
+        "transform",
+    ),
+    "KernelRegression": (lambda k: mc.KernelRegression(k, 0.1, landmarks=8), "predict"),
+    "GaussianProcess": (
+        lambda k: mc.GaussianProcess(k, noise_variance=0.1, optimise=False),
+        "predict",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", CHOOSING)
+def test_points_of_pandas_are_taken_by_their_place(name: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    make, method = CHOOSING[name]
+    y = np.array([s.count("a") > 2 for s in STRINGS]).astype(int)
+    labels = np.random.default_rng(1).permutation(len(STRINGS))
+    table = np.random.default_rng(2).normal(size=(len(STRINGS), 3))
+    for kernel, points, given in (
+        (COMMON, STRINGS, pandas.Series(STRINGS, index=labels)),
+        (SHARED, table, pandas.DataFrame(table, index=labels, columns=list("abc"))),
+    ):
+        expected = getattr(make(kernel).fit(points, y), method)(points)
+        np.testing.assert_array_equal(getattr(make(kernel).fit(given, y), method)(given), expected)

@@ -37,8 +37,8 @@ from mercer.kernels.given import FromFunction as FromFunction
 from mercer.kernels.given import Precomputed as Precomputed
 from mercer.kernels.graph import Graph as Graph
 from mercer.kernels.radial import Gaussian as Gaussian
-from mercer.kernels.radial import Laplacian as Laplacian
-from mercer.kernels.radial import Matern as Matern
+from mercer.kernels.stationary import Laplacian as Laplacian
+from mercer.kernels.stationary import Matern as Matern
 from mercer.kernels.tables import Columns as Columns
 from mercer.kernels.text import kernel as kernel
 from mercer.kernels.vectors import Linear as Linear

@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import EPSILON, Array, refuse_lazy
 from mercer.engines.engine import Engine
+from mercer.engines.held import beside
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import (
     Computing,
     KernelModel,
     all_or_nothing,
     as_kernel,
-    in_dtype_of,
+    like_given,
     on_engine,
 )
 from mercer.gram import Gram
@@ -84,15 +85,17 @@ class View(KernelModel):
 
     def scores(self, X: Any, directions: Array) -> Array:
         """Return the values of functions at points, minus their means over those of the fit."""
-        points = self._read(X, reset=False)
+        stays = not self._is_precomputed and self.origin_.point is None
+        points = self._read(X, reset=False, stays=stays)
         # (κ - κ̄1)A = κ(A - 1Ā): the means of new rows need not be subtracted from them.
         centred = directions - directions.mean(axis=0)
         if self._is_precomputed:
             images = np.asarray(points) @ centred
         else:
             seen = self.origin_.points(points)
-            images = Gram(self.kernel_, seen, self.points_).product(centred)
-        return in_dtype_of(X, np.asarray(images - self.means_ @ centred))
+            images = Gram(self.kernel_, seen, self.points_).product(beside(centred, seen))
+        found: Array = like_given(images - self.means_ @ centred, X)
+        return found
 
 
 class KernelCCA(Computing):
@@ -187,7 +190,7 @@ class KernelCCA(Computing):
                 raise InvalidInput(f"X has {n} individuals and Y has {self._views[1].count_}")
             shifts = [n * penalty for penalty in penalties]
             scores = self._keep(self._between(shifts), count, shifts)
-            self.x_scores_, self.y_scores_ = map(in_dtype_of, (X, Y), scores)
+            self.x_scores_, self.y_scores_ = map(like_given, scores, (X, Y))
         return self
 
     def _check_lengths(self, X: Any, Y: Any) -> None:

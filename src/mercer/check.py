@@ -10,7 +10,13 @@ from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import (
+    array_namespace,
+    is_array_api_obj,
+    is_cupy_array,
+    is_jax_array,
+    is_numpy_array,
+)
 
 from mercer.errors import Advice, InvalidInput, Row
 
@@ -136,8 +142,10 @@ def members(points: Points) -> Iterator[Any]:
 
 def as_numpy(a: Any) -> Array:
     """Return an array of any namespace as a numpy array, without a copy where possible."""
-    if is_numpy_array(a) or not is_array_api_obj(a):
+    if is_numpy_array(a) or not is_array_api_obj(a) or is_jax_array(a):
         return np.asarray(a)
+    if is_cupy_array(a):
+        return np.asarray(a.get())  # numpy takes nothing from a device
     detached = a.detach().cpu() if hasattr(a, "detach") else a
     return np.asarray(np.from_dlpack(detached))
 
@@ -179,16 +187,28 @@ def in_dtype_of(data: Any, values: Array) -> Array:
     """Return values in single precision where the data came in it: float32 in, float32 out.
 
     Everything in between is computed in double precision. This is the rule for what kernels,
-    products with their matrices and models return.
+    products with their matrices and models return. What is too large for float32 is refused.
 
     >>> in_dtype_of(np.zeros(2, np.float32), np.array([0.1])).dtype
     dtype('float32')
     """
     if not is_single(data):
         return values
+    xp, single = namespace(values), in_single(values)
+    if bool(xp.any(xp.isfinite(values) & ~xp.isfinite(single))):
+        raise InvalidInput(
+            f"values of size {float(xp.max(xp.abs(values))):.3g} are too large for float32, in "
+            "which the data came: give the data in double precision (float64), or rescale them"
+        )
+    return single
+
+
+def in_single(values: Array) -> Array:
+    """Return values in single precision, infinite where they are too large for it."""
     xp = namespace(values)
     is_complex = xp.isdtype(values.dtype, "complex floating")
-    return xp.astype(values, xp.complex64 if is_complex else xp.float32)
+    with np.errstate(over="ignore"):
+        return xp.astype(values, xp.complex64 if is_complex else xp.float32)
 
 
 class Checked(np.ndarray[Any, np.dtype[Any]]):

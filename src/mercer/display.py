@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property
 from html import escape
 from numbers import Complex, Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +29,58 @@ BETWEEN = ("mercer", "sklearn", "joblib", "contextlib", "functools")
 
 
 class costly(property):  # noqa: N801  (a decorator, in small letters as `property` is)
-    """A property that costs and is not kept; one that costs and is kept is a `cached_property`.
+    """A property that costs and is not kept; one that costs and is kept is `kept`.
 
     Plain properties are cheap: scikit-learn reads them all to show a model and to complete a name.
     """
+
+
+if TYPE_CHECKING:
+    kept = cached_property
+else:
+
+    class kept(property):  # noqa: N801  (as above)
+        """A property of a model that costs, once: a `cached_property` that is not read unasked.
+
+        Python's own completion asks for the value of every name but those of properties.
+
+        >>> class Model:
+        ...     @kept
+        ...     def total(self):
+        ...         return print("computed") or 3
+        >>> model = Model()
+        >>> model.total, model.total
+        computed
+        (3, 3)
+        >>> model.total = 4
+        >>> model.total
+        4
+        >>> del model.total
+        >>> model.total
+        computed
+        3
+        """
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self.place = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            if self.place not in vars(instance):
+                vars(instance)[self.place] = super().__get__(instance, owner)
+            return vars(instance)[self.place]
+
+        def __set__(self, instance: Any, value: Any) -> None:
+            vars(instance)[self.place] = value
+
+        def __delete__(self, instance: Any) -> None:
+            if self.place not in vars(instance):
+                raise AttributeError(self.place)
+            del vars(instance)[self.place]
+
+
+COSTLY = (costly, kept, cached_property)
 
 
 def costly_names(kind: type) -> frozenset[str]:
@@ -45,7 +93,7 @@ def costly_names(kind: type) -> frozenset[str]:
     ['whole_matrix']
     """
     own = {name: value for c in reversed(kind.__mro__) for name, value in vars(c).items()}
-    return frozenset(n for n, value in own.items() if isinstance(value, cached_property | costly))
+    return frozenset(n for n, value in own.items() if isinstance(value, COSTLY))
 
 
 def forget(value: Any) -> None:
@@ -235,10 +283,16 @@ def remark_axes(
 
 
 def first_names(labels: list[str]) -> str:
-    """Return a few labels and how many more there are.
+    """Return a few labels and how many more there are; of numbers that follow each other the range.
 
     >>> first_names(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d, e and 1 more'
+    >>> first_names([str(i) for i in range(200)])
+    '0 to 199'
     """
     more = len(labels) - NAMED
+    if more > 0 and all(label.isascii() and label.isdecimal() for label in labels):
+        ranges = in_ranges(map(int, labels))
+        if ranges.count(", ") < NAMED:
+            return ranges
     return ", ".join(labels[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -62,95 +62,305 @@ class Advised(Exception):  # noqa: N818  (of errors and of warnings)
 
 
 class MercerError(Advised):
-    """Everything mercer raises on purpose."""
+    """Everything mercer raises on purpose.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.Gaussian(-1.0)
+    ... except MercerError as error:
+    ...     print(type(error).__name__, "-", error)
+    InvalidParameter - bandwidth must be a number > 0, found -1.0
+    """
 
 
 class InvalidInput(MercerError, ValueError):
-    """Data that cannot be used as they are; the message names the place and the remedy."""
+    """Data that cannot be used as they are; the message names the place and the remedy.
+
+    >>> import mercer as mc
+    >>> mc.PCA().fit([[1.0, float("nan")], [3.0, 4.0]])
+    Traceback (most recent call last):
+        ...
+    mercer.errors.InvalidInput: X, row 0, column 1 holds NaN. Remove or impute what is missing or
+    infinite (NaN, inf) first
+    """
 
 
 class InvalidParameter(MercerError, ValueError):
-    """A parameter outside the domain for which the theory holds."""
+    """A parameter outside the domain for which the theory holds.
+
+    >>> import mercer as mc
+    >>> mc.Gaussian(-1.0)
+    Traceback (most recent call last):
+        ...
+    mercer.errors.InvalidParameter: bandwidth must be a number > 0, found -1.0
+    """
 
 
 class UnknownParameter(InvalidParameter, TypeError):
-    """A keyword that no parameter has; the message names the nearest, or the equivalent."""
+    """A keyword that no parameter has; the message names the nearest, or the equivalent.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.KernelCCA(1, kernel="linear")
+    ... except UnknownParameter as error:
+    ...     print(str(error)[-21:])
+    did you mean kernels?
+    """
 
 
 class NotAvailable(InvalidInput, AttributeError):
-    """An attribute that does not exist for this model and these data; the message says why."""
+    """An attribute that does not exist for this model and these data; the message says why.
+
+    >>> import mercer as mc
+    >>> mc.PCA().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]]).drift_
+    Traceback (most recent call last):
+        ...
+    mercer.errors.NotAvailable: drift_ is known of rows that arrive in batches: use partial_fit
+    """
 
 
 class NotPositiveDefinite(MercerError, ValueError):
-    """An operation or a matrix that leaves the cone of positive definite kernels."""
+    """An operation or a matrix that leaves the cone of positive definite kernels.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     -1.0 * mc.Linear()
+    ... except NotPositiveDefinite as error:
+    ...     print(str(error)[:28])
+    weight = -1.0 is negative: s
+    """
 
 
 class NotDifferentiable(MercerError, TypeError):
-    """A derivative was asked of a kernel that has none, or whose derivative is not known."""
+    """A derivative was asked of a kernel that has none, or whose derivative is not known.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.kernels.Category().slopes(["a"], ["b"])
+    ... except NotDifferentiable as error:
+    ...     print(str(error)[:22])
+    Category has no slopes
+    """
 
 
 class NoFeatureMap(MercerError, TypeError):
-    """Explicit features were asked of a kernel that has no finite feature map."""
+    """Explicit features were asked of a kernel that has no finite feature map.
+
+    >>> import mercer as mc
+    >>> mc.Gaussian(1.0).features([[1.0]])
+    Traceback (most recent call last):
+        ...
+    mercer.errors.NoFeatureMap: Gaussian has no finite feature map; use a low-rank approximation
+    instead
+    """
 
 
 class WrittenFormError(InvalidInput):
-    """A text that is not a kernel; the message points at the position."""
+    """A text that is not a kernel; the message points at the position.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.kernel("gaussian(1.0")
+    ... except WrittenFormError as error:
+    ...     print(error)
+    expected ',' or ')', found the end of the text, at character 13
+        gaussian(1.0
+                    ^
+    """
 
 
 class UnreadableFile(InvalidInput):
-    """A file that is not what it should be; the message names the file and the place."""
+    r"""A file that is not what it should be; the message names the file and the place.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import mercer as mc
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "heads.csv")
+    ...     _ = file.write_text("a,b\n")
+    ...     try:
+    ...         mc.read(file)
+    ...     except UnreadableFile as error:
+    ...         print(str(error)[-34:])
+    heads.csv has a header but no rows
+    """
 
 
 class UnevenRows(UnreadableFile):
-    """A table one of whose rows has more cells, or fewer, than there are columns."""
+    r"""A table one of whose rows has more cells, or fewer, than there are columns.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import mercer as mc
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "two.csv")
+    ...     _ = file.write_text("a,b\n1,2\n3\n")
+    ...     try:
+    ...         mc.read(file)
+    ...     except UnevenRows as error:
+    ...         print(str(error).partition("two.csv, ")[2][:48])
+    line 3 has 1 cell, fewer than the 2 columns. Com
+    """
 
 
 class TooLarge(UnreadableFile):
-    """A file that would take more memory than allowed, found before the memory was taken."""
+    r"""A file that would take more memory than allowed, found before the memory was taken.
+
+    >>> import gzip
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import mercer as mc
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ones.csv.gz")
+    ...     _ = file.write_bytes(gzip.compress(b"1,1\n" * 1_000_000))
+    ...     try:
+    ...         mc.read(file)
+    ...     except TooLarge as error:
+    ...         print(str(error)[-44:])
+    if it is honest, raise the limit with ratio=
+    """
 
 
 class CorruptFile(UnreadableFile):
-    """A stored model that is damaged, cut short, or not one at all."""
+    """A stored model that is damaged, cut short, or not one at all.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import mercer as mc
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.mercer")
+    ...     _ = file.write_text("no model")
+    ...     try:
+    ...         mc.load(file)
+    ...     except CorruptFile as error:
+    ...         print(str(error)[-43:])
+    one.mercer is not a model that mercer saved
+    """
 
 
 class NotStorable(MercerError, TypeError):
-    """A model that holds what cannot be written as plain data, such as a Python function."""
+    """A model that holds what cannot be written as plain data, such as a Python function.
+
+    >>> import mercer as mc
+    >>> model = mc.KernelPCA(1, kernel=lambda a, b: a[0] * b[0]).fit([[0.0], [1.0], [3.0]])
+    >>> try:
+    ...     model.save("never.mercer")
+    ... except NotStorable:
+    ...     print("name a kernel instead")
+    name a kernel instead
+    """
 
 
 class NotSaved(MercerError, OSError):
-    """A file that could not be written; what was there before is still there."""
+    """A file that could not be written; what was there before is still there.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA().fit([[0.0], [1.0]])
+    >>> try:
+    ...     model.save("no/such/folder.mercer")
+    ... except NotSaved as error:
+    ...     print(str(error)[:70])
+    no/such/folder.mercer could not be written, and is as it was before: [
+    """
 
 
 class MissingExtra(MercerError, ImportError):
-    """An optional library that is not installed; the message names the extra that brings it."""
+    """An optional library that is not installed; the message names the extra that brings it.
+
+    >>> from mercer.data.extras import extra
+    >>> extra("no_such_library", "plot", "drawing")
+    Traceback (most recent call last):
+        ...
+    mercer.errors.MissingExtra: drawing needs no_such_library, which is not installed; pip install
+    "mercer[plot]" brings it
+    """
 
 
 class NotANumber(InvalidInput, TypeError):
-    """An entry of a table of numbers that is text or another object."""
+    """An entry of a table of numbers that is text or another object.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.PCA().fit([[1.0, "f"], [2.0, "m"]])
+    ... except NotANumber as error:
+    ...     print(str(error)[:39])
+    X, row 0, column 1: 'f' is not a number
+    """
 
 
 class NoDistances(NotPositiveDefinite, NotAvailable):
-    """A squared distance that is negative, as kernels that are not positive definite have them."""
+    """A squared distance that is negative, as kernels that are not positive definite have them.
+
+    >>> import numpy as np
+    >>> from mercer.reading import Individuals
+    >>> one = Individuals(np.ones((1, 1)), np.array([-1.0]), np.ones(1), np.ones(1))
+    >>> try:
+    ...     one.distances
+    ... except NoDistances as error:
+    ...     print(str(error)[:61])
+    the squared distance of individual 0 to the barycentre is -1:
+    """
 
 
 class NotEnoughMemory(MercerError, MemoryError):
-    """A computation that would take more memory than it may; the message names a smaller one."""
+    """A computation that would take more memory than it may; the message names a smaller one.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.KernelPCA(2, memory="1kB").fit([[float(i)] for i in range(100)])
+    ... except NotEnoughMemory as error:
+    ...     print(str(error)[:49])
+    method='dense' for 2 axes of 100 points takes 410
+    """
 
 
 class ClusterFailed(MercerError, RuntimeError):
-    """Workers that are gone, or work that fails there each time; a checkpoint is kept."""
+    """Workers that are gone, or work that fails there each time; a checkpoint is kept.
+
+    Work that fails on every worker ends so; with ``checkpoint=`` the fit goes on where it stopped.
+
+    >>> issubclass(ClusterFailed, RuntimeError), issubclass(ClusterFailed, MercerError)
+    (True, True)
+    """
 
 
 class DeviceLost(MercerError, RuntimeError):
-    """A GPU that failed in the middle of the work; a checkpoint is kept."""
+    """A GPU that failed in the middle of the work; a checkpoint is kept.
+
+    The message names the device; the same fit with ``checkpoint=`` goes on where it stopped.
+
+    >>> issubclass(DeviceLost, RuntimeError), issubclass(DeviceLost, MercerError)
+    (True, True)
+    """
 
 
 class NegativeVariance(MercerError, ArithmeticError):
-    """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
+    """A variance that is below zero by more than rounding: the kernel or the noise is at fault.
+
+    >>> import mercer as mc
+    >>> def no_kernel(a, b):
+    ...     return (0.1 if a[0] == b[0] == 0.5 else 1.0) / (1.0 + (a[0] - b[0]) ** 2)
+    >>> model = mc.GaussianProcess(no_kernel, noise_variance=0.01, optimise=False)
+    >>> try:
+    ...     model.fit([[0.0], [1.0], [2.0]], [1.0, 0.0, 1.0]).posterior([[0.5]])
+    ... except NegativeVariance as error:
+    ...     print("below zero by more than rounding" in str(error))
+    True
+    """
 
 
 class NoNoise(InvalidParameter):
-    """The noise of a new observation, asked of a model that knows those of its data alone."""
+    """The noise of a new observation, asked of a model that knows those of its data alone.
+
+    >>> import mercer as mc
+    >>> model = mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=[0.1, 0.2], optimise=False)
+    >>> given = model.fit([[0.0], [1.0]], [0.0, 1.0]).posterior([[0.5]])
+    >>> try:
+    ...     given.band(observation=True)
+    ... except NoNoise:
+    ...     print(given.band()[0].shape)
+    (1,)
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -160,68 +370,211 @@ class NoNoise(InvalidParameter):
 
 
 class NotConverged(MercerError, RuntimeError):
-    """An iteration or a decomposition whose residual is larger than was asked for."""
+    """An iteration or a decomposition whose residual is larger than was asked for.
+
+    >>> issubclass(NotConverged, RuntimeError), issubclass(NotConverged, MercerError)
+    (True, True)
+    """
 
 
 class SingularSystem(MercerError, ValueError):
-    """A system that has no unique solution, or none that can be computed."""
+    """A system that has no unique solution, or none that can be computed.
+
+    >>> import mercer as mc
+    >>> try:
+    ...     mc.KernelRegression(mc.Linear(), penalty=0.0).fit([[1.0], [1.0]], [0.0, 1.0])
+    ... except SingularSystem as error:
+    ...     print(str(error)[:55])
+    the matrix is not positive definite to working precisio
+    """
 
 
 class DataWarning(Advised, UserWarning):
-    """Something in the data was guessed or changed that the user should know of."""
+    """Something in the data was guessed or changed that the user should know of.
+
+    >>> issubclass(DataWarning, UserWarning), str(DataWarning("one column was left out"))
+    (True, 'one column was left out')
+    """
 
 
 class ReadingWarning(Advised, UserWarning):
-    """Something on the axes has no meaning, or not the one it seems to have."""
+    """Something on the axes has no meaning, or not the one it seems to have.
+
+    >>> issubclass(DegenerateAxes, ReadingWarning), issubclass(Misleading, ReadingWarning)
+    (True, True)
+    """
 
 
 class AtBarycentre(ReadingWarning):
-    """Individuals at the barycentre have no direction: their cos2 is 0/0."""
+    """Individuals at the barycentre have no direction: their cos2 is 0/0.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     cos2 = mc.PCA().fit([[-1.0], [1.0], [0.0]]).individuals_.cos2
+    >>> str(told[0].message)[-24:]
+    'these individuals are: 2'
+    """
 
 
 class DegenerateAxes(ReadingWarning):
-    """Axes with one eigenvalue between them: only the space they span means something."""
+    """Axes with one eigenvalue between them: only the space they span means something.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     square = [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]]
+    ...     model = mc.KernelPCA(2).fit(square)
+    >>> str(told[0].message)[:24]
+    'degenerate axes: 1 and 2'
+    """
 
 
 class ConstantColumns(ReadingWarning):
-    """Columns without variance: they have no correlations and cannot be standardised."""
+    """Columns without variance: they have no correlations and cannot be standardised.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = mc.PCA(standardize=True).fit([[1.0, 5.0], [2.0, 5.0]])
+    >>> str(told[0].message)
+    'these columns are constant and cannot be standardised: x1; they are left out'
+    """
 
 
 class NoInertia(ReadingWarning):
-    """All individuals coincide: there are no axes."""
+    """All individuals coincide: there are no axes.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = mc.PCA().fit([[1.0, 5.0], [1.0, 5.0]])
+    >>> str(told[0].message)
+    'all 2 individuals coincide: the inertia is 0 and there are no axes'
+    """
 
 
 class Misleading(ReadingWarning):
-    """A map shows something else than it seems to."""
+    """A map shows something else than it seems to.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     kernel = mc.Gaussian("median")
+    ...     model = mc.KernelPCA(1, kernel=kernel).fit([[i % 3, 1e4 * i] for i in range(40)])
+    >>> str(told[0].message)[:30]
+    'the column "x1" makes 100 % of'
+    """
 
 
 class FewerAxes(ReadingWarning):
-    """More axes were asked for than there are."""
+    """More axes were asked for than there are.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = mc.PCA(7).fit([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    >>> str(told[0].message)[:43]
+    'there are 2 axes, fewer than the 7 asked fo'
+    """
 
 
 class SpectrumWarning(UserWarning):
-    """Something about the axes that was not asked for, each by its own name."""
+    """Something about the axes that was not asked for, each by its own name.
+
+    >>> issubclass(MissedAxes, SpectrumWarning), issubclass(RoundingLimit, SpectrumWarning)
+    (True, True)
+    """
 
 
 class MissedAxes(SpectrumWarning):
-    """An axis larger than the last one was found outside, and may not be the only one."""
+    """An axis larger than the last one was found outside, and may not be the only one.
+
+    More of ``n_components`` or ``method="dense"`` settles it.
+
+    >>> issubclass(MissedAxes, UserWarning)
+    True
+    """
 
 
 class RoundingLimit(SpectrumWarning):
-    """The residual asked for is below what rounding allows."""
+    """The residual asked for is below what rounding allows.
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> x = np.random.default_rng(0).standard_normal((1100, 3))
+    >>> model = mc.KernelPCA(2, kernel=mc.Gaussian(3e5), method="exact", tol=1e-9, random_state=0)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = model.fit(x)
+    >>> told[0].category.__name__, str(told[0].message)[:15]
+    ('RoundingLimit', 'rounding limits')
+    """
 
 
 class OnProcessor(UserWarning):
-    """A kernel that a GPU was asked to compute, and the processor computes."""
+    """A kernel that a GPU was asked to compute, and the processor computes.
+
+    ``engine="gpu"`` with a kernel that is a function of Python's own is computed so.
+
+    >>> issubclass(OnProcessor, UserWarning)
+    True
+    """
 
 
 class Jittered(UserWarning):
-    """A covariance matrix was singular to working precision; how much was added is reported."""
+    """A covariance matrix was singular to working precision; how much was added is reported.
+
+    >>> import warnings
+    >>> import mercer as mc
+    >>> model = mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.0, optimise=False)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = model.fit([[0.0], [1e-9], [1.0]], [0.0, 0.0, 1.0])
+    >>> told[0].category.__name__, 0.0 < model.jitter_ < 1e-8
+    ('Jittered', True)
+    """
 
 
 class NearlyInterpolating(UserWarning):
-    """Cross-validation chose a curve that follows its observations where another rule does not."""
+    """Cross-validation chose a curve that follows its observations where another rule does not.
+
+    `SmoothingSpline` warns of it; ``criterion="reml"`` is the other rule.
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = np.sort(rng.uniform(0.0, 1.0, 60)), 0.3 * rng.standard_normal(60)
+    >>> wild = 10.0 ** rng.uniform(-2.0, 2.0, 60)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = mc.SmoothingSpline().fit(x, np.sin(6.0 * x) + noise, sample_weight=wild)
+    >>> str(told[0].message)[:51]
+    'criterion="gcv" chose 48.3 degrees of freedom for 6'
+    """
 
 
 class ToleranceNotMet(UserWarning):
-    """An iterative solution whose true residual rounding keeps above the tolerance asked for."""
+    """An iterative solution whose true residual rounding keeps above the tolerance asked for.
+
+    What was reached is ``backward_error`` of the solution.
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> from mercer.solve import solve
+    >>> gram = mc.Gram(mc.Gaussian(1.5), np.random.default_rng(0).standard_normal((60, 3)))
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     found = solve(gram, np.ones(60), 1e-3, method="iterative", tol=1e-15, random_state=0)
+    >>> told[0].category.__name__, found.backward_error < 1e-12
+    ('ToleranceNotMet', True)
+    """

@@ -9,19 +9,26 @@ from contextlib import contextmanager
 from copy import copy
 from functools import wraps
 from importlib import import_module
+from inspect import isfunction
 from numbers import Number, Real
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _get_feature_names,
+    check_is_fitted,
+    validate_data,
+)
 
 from mercer.check import (
     Array,
     Checked,
     Points,
+    as_numpy,
     chunks,
     is_annotated,
     is_foreign,
@@ -36,12 +43,12 @@ from mercer.check import (
 )
 from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import weights_of as weights_of
-from mercer.data.frames import row_names
+from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
-from mercer.display import costly_names, forget
+from mercer.display import costly_names, forget, warn
 from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, hold
+from mercer.engines.held import Held, given_back, hold, to_host
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber
 from mercer.kernels.base import Kernel, Kind, parameters, with_parameters
 from mercer.kernels.given import FromFunction
@@ -237,8 +244,9 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
         raise InvalidInput(f"two columns of X are named {twice!r}; rename one")
     is_named = is_annotated(X) or isinstance(X, NamedRows)
     is_frame = hasattr(X, "columns") and not callable(X.columns) and not is_named
+    unlike = "" if reset or is_named else _unlike_names(model, X if is_frame else None)
     try:
-        if is_named and not reset:
+        if (is_named and not reset) or unlike:
             _check_n_features(model, table, reset=False)
         else:
             validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
@@ -247,8 +255,24 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
         hint = " Reshape your data: X.reshape(1, -1) if it is one individual." if is_line else ""
         # In scikit-learn's words, which users know.
         raise InvalidInput(f"{error}{hint}") from None
+    if unlike:
+        warn(unlike, UserWarning)
     if is_named:
         _register_names(model, column_names(X), reset)
+
+
+def _unlike_names(model: Any, frame: Any) -> str:
+    """Return what scikit-learn warns of where columns have names in one of fit and question."""
+    name = type(model).__name__
+    has_names, had_names = (
+        _get_feature_names(frame) is not None,
+        hasattr(model, "feature_names_in_"),
+    )
+    if had_names and not has_names:
+        return f"X does not have valid feature names, but {name} was fitted with feature names"
+    if has_names and not had_names:
+        return f"X has feature names, but {name} was fitted without feature names"
+    return ""
 
 
 def _register_names(model: Any, names: tuple[str, ...] | None, reset: bool) -> None:
@@ -327,6 +351,9 @@ class Model(BaseEstimator):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             cls.__init__ = advised(cls.__init__)  # type: ignore[method-assign]
+        for name in set(READING) & set(vars(cls)):
+            if isfunction(method := vars(cls)[name]):  # what is not always there says so itself
+                setattr(cls, name, of_layer(method))
 
     def __dir__(self) -> list[str]:
         """Return what can be asked for; scikit-learn would compute it all to know."""
@@ -427,6 +454,11 @@ def held_points(X: Any, kernel: Kernel) -> Held | None:
     return held
 
 
+def like_given(values: Any, X: Any) -> Any:
+    """Return results for data as an array of its library, on its device and in its precision."""
+    return in_dtype_of(X, given_back(values, X))
+
+
 class KernelModel(Computing):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
@@ -452,16 +484,21 @@ class KernelModel(Computing):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
-    def _read(self, X: Any, *, reset: bool) -> Points:
-        """Return the data a kernel can read: rows of numbers, or the objects as they are."""
+    def _read(self, X: Any, *, reset: bool, stays: bool | None = None) -> Points:
+        """Return the data a kernel can read: rows of numbers, or the objects as they are.
+
+        Whether arrays of other libraries ``stay`` where they lie, the model says unless told.
+        """
         if reset:
             forget(self)
+        stays = self.stays_on_device if stays is None else stays
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         given, X = X, matrix_of(X)
         if is_lazy(X) and hasattr(engine := self._engine(), "hold"):
             X = engine.hold(X)
             given = NamedRows(X, None, X.names) if hasattr(X, "names") else X
         if kernel is not None and not kernel.reads_vectors:
+            X = as_numpy(X) if is_foreign(X) else X
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
@@ -476,7 +513,7 @@ class KernelModel(Computing):
             table = rows_on_disk(X)
             register(self, given, table, reset=reset)
             return cast(Points, table)
-        if self.stays_on_device and kernel is not None and (isinstance(X, Held) or is_foreign(X)):
+        if stays and kernel is not None and (isinstance(X, Held) or is_foreign(X)):
             held = X if isinstance(X, Held) else held_points(X, kernel)
             if held is not None:
                 register(self, None, held, reset=reset)
@@ -489,6 +526,28 @@ class KernelModel(Computing):
         points = Checked.of(table, "X", row_names=row_names(given), column_names=names)
         register(self, given, table, reset=reset)
         return points
+
+    def on_host(self) -> Self:
+        """Return the model with all that it knows as numpy's arrays: this one, unless on a device.
+
+        Pictures, pages and files are made of that copy.
+        """
+        elsewhere = {
+            name: value if isinstance(value, Held) else hold(value)
+            for name, value in vars(self).items()
+            if isinstance(value, Held) or is_foreign(value)
+        }
+        if not elsewhere:
+            return self
+        model = copy(self)
+        forget(model)
+        for name, value in elsewhere.items():
+            setattr(model, name, to_host(value))
+        return model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, as the host has it; `mercer.load` reads it."""
+        super(KernelModel, self.on_host()).save(path)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         """Return a table by its columns, whose order may change from one table to the next."""

@@ -8,14 +8,16 @@ trace: what is known of the error is sampled.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, chunks, vectors
-from mercer.gram import Gram
+from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored
+from mercer.points import SparseRows, take
 from mercer.settings import RandomState, seed_of, whole
 
 FAILURE = 1e-6
@@ -45,13 +47,18 @@ class FourierFeatures:
 
     def __call__(self, x: Points) -> Array:
         """Return one row of features for each point."""
-        points, count = as_numpy(vectors(x)), len(self.amplitudes)
-        waves = np.empty((len(points), 2 * count))
-        for rows in chunks(len(points), ROWS):
+        points, count = _rows(x), len(self.amplitudes)
+        waves = np.empty((points.shape[0], 2 * count))
+        for rows in chunks(len(waves), ROWS):
             angles = points[rows] @ self.frequencies.T
             np.multiply(np.cos(angles), self.amplitudes, out=waves[rows, :count])
             np.multiply(np.sin(angles), self.amplitudes, out=waves[rows, count:])
         return waves
+
+
+def _rows(x: Points) -> Any:
+    """Return points as a matrix of their coordinates, sparse where they came so."""
+    return x.matrix if isinstance(x, SparseRows) else as_numpy(vectors(x, "x"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +85,8 @@ def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) 
     (True, 1e-06)
     """
     rng = np.random.default_rng(seed_of(random_state))
-    x = as_numpy(vectors(gram.x, "x"))
-    features = fourier_features(gram.kernel, x.shape[1], count, rng)
+    x = gram.x if isinstance(gram.x, SparseRows) else _rows(gram.x)
+    features = fourier_features(gram.kernel, columns(x), count, rng)
     n, factor = len(x), features(x)
     mean = _mean_square(gram.kernel, x, factor, rng)
     largest = 2.0 * float(np.sum(features.amplitudes**2))
@@ -97,12 +104,12 @@ def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) 
     )
 
 
-def _mean_square(kernel: Kernel, x: Array, factor: Array, rng: np.random.Generator) -> float:
+def _mean_square(kernel: Kernel, x: Points, factor: Array, rng: np.random.Generator) -> float:
     """Return the mean squared error on random pairs, a few at a time."""
     total, part = 0.0, 1000
     for _ in range(PAIRS // part):
         i, j = rng.integers(0, len(x), (2, part))
-        values = as_numpy(kernel.evaluate(Aligned(x[i], x[j])))
+        values = as_numpy(kernel.evaluate(Aligned(take(x, i), take(x, j))))
         total += float(np.sum((values - np.einsum("ij,ij->i", factor[i], factor[j])) ** 2))
     return total / PAIRS
 

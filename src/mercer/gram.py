@@ -305,7 +305,9 @@ class Gram(Shown):
 
     def partial_product(self, rows: Array, columns: Array, vectors: Array) -> Array:
         """Return the product with a part of the matrix, by the numbers of its rows and columns."""
-        x, y = take(self.x, rows), take(self.x, columns)
+        x = take(self.x, rows)
+        is_whole = np.array_equal(columns, np.arange(len(self.x)))
+        y = self.x if is_whole else take(self.x, columns)  # which other machines may have already
         return Gram(self.kernel, x, y, engine=self.engine, tile=self.tile).product(vectors)
 
     offers: Literal["landmarks", "products"] = "landmarks"

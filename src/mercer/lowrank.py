@@ -12,9 +12,8 @@ from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
 from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors
-from mercer.engines.engine import norm_bound
-from mercer.engines.held import Held, to_host
-from mercer.engines.lapack import run_interruptibly
+from mercer.engines.held import Held, beside, to_host
+from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.engines.tiles import rounding
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
@@ -51,7 +50,10 @@ class Features:
 
     def __call__(self, x: Points) -> Array:
         """Return one row of features for each point."""
-        return np.asarray(Gram(self.kernel, x, self.landmarks) @ self.root)
+        gram = Gram(self.kernel, x, self.landmarks)
+        if isinstance(gram.x, Held):
+            return gram.product(beside(self.root, gram.x))
+        return np.asarray(gram @ self.root)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +250,7 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held: bool) -> LowRank:
     landmarks = to_host(landmarks) if isinstance(landmarks, Held) else landmarks  # a few
-    root, excess = inverse_root(gram.kernel, landmarks, single=single)
+    root, excess = inverse_root(gram.kernel, landmarks, single=single, beside=gram.placed)
     features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
     dtype = tiles.dtype if single else np.result_type(root.dtype, tiles.dtype)
@@ -260,7 +262,9 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held
     return _finished(gram, factor, how, features, entry, excess=excess, norm=norm)
 
 
-def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> tuple[Array, float]:
+def inverse_root(
+    kernel: Kernel, landmarks: Points, *, single: bool = False, beside: Points | None = None
+) -> tuple[Array, float]:
     r"""Return R with R Rᴴ ≈ (K + εI)⁻¹ for the landmarks' Gram matrix, and how much larger it is.
 
     The shift ε is above what rounding does to Cholesky's factor L: it makes repeated landmarks
@@ -268,7 +272,8 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
 
     .. math:: R R^* \preceq (1 + g)^2 (K + \varepsilon I)^{-1}, \quad g = \|R^* L - I\|_2
 
-    of which :math:`(1 + g)^2 - 1` is returned.
+    of which :math:`(1 + g)^2 - 1` is returned. It is computed on the device of points ``beside``
+    which it is wanted, if there are many landmarks.
     """
     K = as_numpy(kernel(landmarks))
     m = len(K)
@@ -276,6 +281,10 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
         raise InvalidInput("the kernel is negative for a point with itself: it has no Nyström form")
     unit = float(np.finfo(np.float32).eps) if single else 10 * m * float(np.finfo(float).eps)
     shift = unit * max(float(np.trace(K).real), float(np.finfo(float).tiny))
+    there = beside.inverse_of_root(K, shift) if isinstance(beside, Held) else None
+    if there is not None:
+        inverse, gap = there
+        return inverse.T, gap * (2.0 + gap)
     try:
         lower = run_interruptibly(lambda: cholesky(K + shift * np.eye(m)), m)
     except np.linalg.LinAlgError:

@@ -205,8 +205,8 @@ def matrix_of(data: Any) -> Any:
         data = data.X
         if data is None:
             raise InvalidInput(
-                "the annotated matrix has no X: ask for a layer by "
-                "mercer.data.from_anndata(data, layer='layers/counts')"
+                "the annotated matrix has no X: ask for a layer, of a model by "
+                "fit(data, layer='counts'), elsewhere by mercer.data.from_anndata(data, 'counts')"
             )
     elif isinstance(data, NamedRows):
         data = data.matrix
@@ -320,6 +320,8 @@ def take(points: Points, indices: Any) -> Points:
     chosen = np.atleast_1d(np.asarray(indices))
     if hasattr(points, "picked"):
         return cast(Points, points.picked(chosen))
+    if (by_place := getattr(points, "iloc", None)) is not None:  # a data frame has labels
+        return cast(Points, by_place[chosen])
     if isinstance(points, np.ndarray) or not lies_on_disk(points):
         return points[chosen] if hasattr(points, "shape") else [points[int(i)] for i in chosen]
     found: Array | None = None
@@ -355,7 +357,8 @@ def as_points(values: Any, name: str, *, are_vectors: bool = False) -> Points:
     """Return what can be a data set: anything with a length and slices, but no lone text.
 
     A mapping is a table, whose rows are the points. Rows of an array that ``are_vectors`` are
-    examined here, and not again by those who receive them.
+    examined here, and not again by those who receive them. The values of a pandas Series are points
+    by their place, whatever its index.
     """
     if isinstance(values, Checked) and values.is_known:
         return values
@@ -367,6 +370,8 @@ def as_points(values: Any, name: str, *, are_vectors: bool = False) -> Points:
     refuse_lazy(values, name)
     if isinstance(values, SparseRows):
         return values
+    if hasattr(values, "iloc") and values.ndim == 1:  # a Series is indexed by its labels
+        return np.asarray(values)
     if sparse.issparse(values):
         return sparse_points(values, name)
     has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)

@@ -28,6 +28,7 @@ from mercer.check import (
     refuse_non_finite,
     vectors,
 )
+from mercer.engines.held import Held
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Kernel
 from mercer.points import as_table
@@ -171,7 +172,7 @@ def keep_points(points: Points) -> Points:
     """
     if isinstance(points, Checked):
         return points.copied()
-    return points.copy() if type(points) is np.ndarray else points
+    return points.copy() if type(points) is np.ndarray or isinstance(points, Held) else points
 
 
 Functions: TypeAlias = str | Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, in_dtype_of
+from mercer.check import Array, Points
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidParameter
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, one_of
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, like_given, on_engine, one_of
 from mercer.fourier import random_fourier
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.lowrank import Features as NystromMap
 from mercer.lowrank import nystrom
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of, whole
@@ -45,7 +45,9 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     def transform(self, X: Any) -> Array:
         """Return one row of features for each point."""
         check_is_fitted(self)
-        return in_dtype_of(X, np.asarray(self._map(self._read(X, reset=False))))
+        stays = isinstance(self._map, NystromMap)
+        found: Array = like_given(self._map(self._read(X, reset=False, stays=stays)), X)
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,6 +91,7 @@ class NystromFeatures(Features):
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
     >>> features = NystromFeatures(8, kernel=Gaussian(0.5), random_state=0).fit(x)
     >>> F = features.transform(x)
@@ -128,6 +131,7 @@ class NystromFeatures(Features):
         y: Any = None,
         *,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> NystromFeatures:
         """Choose the landmarks; ``progress`` counts the tiles of each pass."""
         count = whole(self.n_components, "n_components", least=1)
@@ -176,6 +180,7 @@ class RandomFourierFeatures(Features):
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
     >>> features = RandomFourierFeatures(500, kernel=Gaussian(0.5), random_state=0).fit(x)
     >>> features.transform(x).shape, features.sampled_error_ < 0.05
@@ -209,7 +214,13 @@ class RandomFourierFeatures(Features):
         self.random_state = random_state
 
     @on_engine
-    def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
+    ) -> RandomFourierFeatures:
         """Draw the frequencies, and sample the error on the points."""
         count = whole(self.n_frequencies, "n_frequencies", least=1)
         kernel, points = self._points(X)
@@ -219,8 +230,3 @@ class RandomFourierFeatures(Features):
         self.kernel_, self._map = gram.kernel, found.features
         self.sampled_error_, self._n_features_out = found.sampled_error, found.rank
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False  # waves of every coordinate are computed
-        return tags

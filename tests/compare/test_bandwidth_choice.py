@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import mercer as mc
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.bandwidth import DISTANCE_RULES, NEIGHBOUR
+from mercer.kernels.radial import DISTANCE_RULES, NEIGHBOUR
 
 SEEDS = st.integers(0, 10**6)
 

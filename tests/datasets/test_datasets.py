@@ -10,7 +10,7 @@ import pytest
 import mercer as mc
 from mercer import datasets
 from mercer.data import Role, SquareMatrix, Table
-from mercer.datasets.simulated import ORBITS
+from mercer.datasets.examples import ORBITS
 from tests.references import FOLDER
 
 REFERENCE = FOLDER

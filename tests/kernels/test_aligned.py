@@ -64,6 +64,21 @@ def test_networks_given_as_matrices() -> None:
     np.testing.assert_allclose(model.transform(stacked), model.fit_transform(stacked), atol=1e-12)
 
 
+def test_networks_of_two_conditions_lie_apart() -> None:
+    """Martin's question, on networks of twelve genes: one module is strong in each condition."""
+    rng, networks = np.random.default_rng(0), np.empty((20, 12, 12))
+    for i in range(20):
+        noise = rng.normal(0.0, 0.1, (12, 12))
+        networks[i] = (noise + noise.T) / 2
+        module = slice(0, 6) if i < 10 else slice(6, 12)
+        networks[i][module, module] += 0.6
+        np.fill_diagonal(networks[i], 0.0)
+    model = mc.KernelPCA(2, kernel=mc.kernels.AlignedEdges().gaussian("median")).fit(networks)
+    first = model.individuals_.coordinates[:, 0]
+    assert first[:10].max() < 0 < first[10:].min() or first[10:].max() < 0 < first[:10].min()
+    assert model.explained_variance_ratio_[0] == pytest.approx(0.8757, abs=5e-5)
+
+
 def test_correlations_may_be_negative_as_weights_of_edges_only() -> None:
     g = Graph([(0, 1), (1, 2)], weights=[-0.5, 2.0])
     assert mc.kernels.AlignedEdges()([g]).tolist() == [[4.25]]

@@ -19,14 +19,7 @@ from mercer.kernels.given import Delta, FromFunction, Precomputed
 from mercer.kernels.groups import Group, Permutations
 from mercer.kernels.metric import Normalised
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.radial import (
-    Gaussian,
-    Laplacian,
-    Matern,
-    NegativeDistance,
-    RationalQuadratic,
-    positive,
-)
+from mercer.kernels.radial import Gaussian, positive
 from mercer.kernels.sets import Agreement, AllSubsets, Intersection, UnionComplement
 from mercer.kernels.spectral import (
     LAWS,
@@ -37,6 +30,7 @@ from mercer.kernels.spectral import (
 )
 from mercer.kernels.splines import Brownian, CubicSpline
 from mercer.kernels.statements import Arithmetic, Bound
+from mercer.kernels.stationary import Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Bilinear, Linear, Polynomial, Sigmoid
 from mercer.points import Paired

@@ -19,7 +19,8 @@ from mercer.kernels.geometry import (
     negative_definite,
     squared_distances_of,
 )
-from mercer.kernels.radial import Gaussian, NegativeDistance
+from mercer.kernels.radial import Gaussian
+from mercer.kernels.stationary import NegativeDistance
 from mercer.kernels.vectors import Linear
 from tests.kernels.test_definite import assert_consistent, reference
 from tests.strategies import points

@@ -53,7 +53,9 @@ def test_equal_points_are_one() -> None:
 
 def test_the_space_of_the_delta_kernel_has_the_usual_inner_product() -> None:
     f, g = np.array([1.0, -2.0, 0.5]), np.array([0.0, 3.0, 4.0])
-    assert f @ mc.kernels.Delta()(["a", "b", "c"]) @ g == f @ g
+    K = mc.kernels.Delta()(["a", "b", "c"])
+    np.testing.assert_array_equal(K, np.eye(3))
+    assert f @ K @ g == f @ g
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

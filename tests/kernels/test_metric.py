@@ -37,8 +37,8 @@ from mercer.kernels import (
     parameters,
     tensor_sum,
 )
-from mercer.kernels.bandwidth import MEDIAN_SAMPLE, sample_points, typical_distance
 from mercer.kernels.pairs import Table
+from mercer.kernels.radial import MEDIAN_SAMPLE, sample_points, typical_distance
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 
 RNG = np.random.default_rng(0)
@@ -261,6 +261,13 @@ def test_copies_of_a_point_are_at_distance_zero_in_feature_space() -> None:
     np.testing.assert_array_equal(K, np.eye(10))
 
 
+def test_the_gaussian_of_two_sets_of_the_text() -> None:
+    """|A| + |B| - 2 |A ∩ B| is 2 for {1, 2} and {2, 3}, so that the Gaussian of width 1 is 1/e."""
+    gaussian = Intersection().gaussian(1.0)
+    assert gaussian([{1, 2}], [{2, 3}]).item() == pytest.approx(0.367879, abs=5e-7)
+    np.testing.assert_array_equal(gaussian.diag([{1, 2}, {2, 3}]), [1.0, 1.0])
+
+
 @pytest.mark.parametrize(
     ("kernel", "x"),
     [
@@ -373,11 +380,10 @@ def test_many_points_are_sampled_always_alike() -> None:
 
 
 def test_the_sampled_median_is_near_the_median() -> None:
-    t = RNG.normal(size=(2 * MEDIAN_SAMPLE, 2))
+    t = np.random.default_rng(0).normal(size=(2 * MEDIAN_SAMPLE, 2))
     bandwidth = parameters(Gaussian("median").resolve(t))["bandwidth"]
-    gaps = t[::7, None, :] - t[None, ::7, :]
-    near = np.median(np.linalg.norm(gaps, axis=-1)[np.triu_indices(len(gaps), 1)])
-    assert bandwidth == pytest.approx(near, rel=0.05)
+    # Of two normal points ‖x - y‖²/4 is exponential, whose median is log 2.
+    assert bandwidth == pytest.approx(2.0 * np.sqrt(np.log(2.0)), rel=0.05)
 
 
 def test_the_median_of_a_matrix_looks_at_each_pair_once() -> None:

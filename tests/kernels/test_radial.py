@@ -15,7 +15,7 @@ from scipy import integrate, stats
 
 import mercer as mc
 from mercer.check import Array
-from mercer.kernels.bandwidth import Bandwidth
+from mercer.kernels.radial import Bandwidth
 from tests.oracles import (
     LIBRARIES,
     assert_derivatives,

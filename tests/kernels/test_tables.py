@@ -104,13 +104,25 @@ def test_graphs_may_stand_beside_numbers(networks: list[mc.Graph]) -> None:
     laws.matrix_is_positive(k, mc.data.Rows(table))
 
 
-def test_a_guess_balances_columns_and_is_standardised_pca_of_numbers() -> None:
-    k = mc.Columns().resolve(TABLE)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_a_guess_has_inertia_1_for_each_column_and_each_level_but_one(is_weighted: bool) -> None:
+    w = np.arange(1.0, N + 1) if is_weighted else None
+    k = mc.Columns().resolve(TABLE, w)
     assert isinstance(k, mc.Columns)
     for (_, kernel), name, weight in zip(k.blocks, TABLE, k.numbers, strict=True):
-        assert weight * inertia(kernel, TABLE[name]) == pytest.approx(1.0)
-    model = mc.KernelPCA(3, kernel=mc.Columns()).fit(TABLE)
-    assert model.inertia_ == pytest.approx(len(TABLE))
+        expected = 2.0 if name == "team" else 1.0  # of three levels
+        assert weight * inertia(kernel, TABLE[name], w) == pytest.approx(expected)
+    model = mc.KernelPCA(3, kernel=mc.Columns()).fit(TABLE, sample_weight=w)
+    assert model.inertia_ == pytest.approx(len(TABLE) + 1)
+    guessed = mc.Columns(weights="balanced")
+    balanced = mc.KernelPCA(3, kernel=guessed).fit(TABLE, sample_weight=w)
+    assert balanced.inertia_ == pytest.approx(len(TABLE))
+    assert mc.Columns({"v": mc.kernels.Standardised()}, "mixed").resolve(
+        {"v": RNG.normal(size=(5, 4))}
+    ).numbers == pytest.approx((0.25,))  # a column of vectors is one column
+
+
+def test_a_guess_is_standardised_pca_of_numbers() -> None:
     numbers = {name: TABLE[name] for name in ("height", "weight")}
     found = mc.KernelPCA(kernel=mc.Columns()).fit(numbers)
     expected = mc.PCA(standardize=True).fit(np.column_stack(list(numbers.values())))
@@ -290,7 +302,9 @@ def test_missing_categories_are_a_level_of_every_column_that_asks_for_it() -> No
     np.testing.assert_array_equal(kernel(gone), expected(gone))
     assert np.linalg.eigvalsh(kernel(gone)).min() > -1e-9
     guessed = mc.Columns(missing="level").resolve(gone)
-    assert guessed.children()["team"] == mc.kernels.Category(missing="level")
+    assert guessed.children()["team"] == mc.kernels.Category(
+        ["blue", "red", None], [0.2, 0.4, 0.4], missing="level", unknown="zero"
+    )
     assert mc.kernel(str(kernel)) == kernel
     nested = mc.Columns({"team": 2.0 * mc.kernels.Category()}, missing="level")
     assert nested(gone)[1].tolist() == [0.0, 2.0, 0.0, 2.0, 0.0]
@@ -329,7 +343,7 @@ def test_mistakes_are_named() -> None:
         mc.Columns({"x": mc.Linear()}, [1.0, 2.0])
     with pytest.raises(mc.errors.InvalidParameter, match="not for each column"):
         mc.Columns({"x": mc.Linear()}, {"y": 1.0})
-    with pytest.raises(mc.errors.InvalidParameter, match="numbers or 'balanced'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="numbers, 'mixed' or 'balanced'"):
         mc.Columns({"x": mc.Linear()}, "equal")
     with pytest.raises(mc.errors.InvalidParameter, match="has no weights"):
         mc.Columns({"x": mc.Linear()}, [1.0], product=True)
@@ -492,3 +506,10 @@ def test_columns_are_centred_on_a_table(tmp_path: Any) -> None:
     model = mc.KernelPCA(2, kernel=k).fit(TABLE)
     model.save(tmp_path / "model")
     assert mc.load(tmp_path / "model").kernel_ == k
+
+
+def test_without_levels_no_category_is_unknown() -> None:
+    labels = ["a", "b", "a"]
+    np.testing.assert_array_equal(
+        mc.kernels.Category(unknown="zero")(labels), mc.kernels.Category()(labels)
+    )

@@ -266,6 +266,7 @@ def test_a_centred_kernel_is_HKH_on_its_sample(kernel: Kernel, weights: list[flo
     H = centring(5, weights)
     np.testing.assert_allclose(centred(SAMPLE), H @ kernel(SAMPLE) @ H.T, atol=1e-13)
     w = np.full(5, 0.2) if weights is None else np.array(weights)
+    assert w.sum() == pytest.approx(1.0, abs=1e-15)
     np.testing.assert_allclose(centred(SAMPLE, X).T @ w, np.zeros(6), atol=1e-13)
     assert centred.kind is Kind.POSITIVE
     assert is_positive(centred(X))

@@ -131,3 +131,31 @@ def test_what_is_missing() -> None:
     holes: list[Any] = [None, float("nan"), np.float32("nan"), pandas.NA, pandas.NaT]
     assert all(map(is_missing, holes))
     assert not any(map(is_missing, ["", 0, False, "nan", [], 0.0]))
+
+
+def test_a_category_without_a_share_has_the_feature_0() -> None:
+    """As a supplementary row of a level that no active one has, in correspondence analysis."""
+    k = mc.kernels.Category(shares="observed").resolve(["a", "b", "b"])
+    new = ["a", "q", "b", "q"]
+    np.testing.assert_allclose(k(new), np.diag([3.0, 0.0, 1.5, 0.0]), rtol=1e-15)
+    np.testing.assert_allclose(k.features(new) @ k.features(new).T, k(new), rtol=1e-15)
+    np.testing.assert_allclose(k(new, ["b"])[:, 0], [0.0, 0.0, 1.5, 0.0], rtol=1e-15)
+
+
+def test_levels_of_weight_0_and_new_ones_do_not_stop_a_model_of_a_table() -> None:
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {
+        "a": rng.normal(size=12),
+        "b": list("xxyyzzxxyyzz"),
+        "c": rng.normal(size=12),
+    }
+    weights = np.where(np.array(columns["b"]) == "z", 0.0, 1.0)
+    model = mc.KernelPCA(2, kernel=mc.kernels.Columns()).fit(columns, sample_weight=weights)
+    with pytest.warns(mc.errors.ReadingWarning, match="without weight"):
+        famd = mc.FAMD(2).fit(columns, sample_weight=weights)
+    np.testing.assert_allclose(model.inertias_, famd.inertias_, rtol=1e-10)
+    new = {"a": [0.0], "b": ["q"], "c": [1.0]}
+    assert np.all(np.isfinite(model.transform(new)))
+    some = {name: column[:4] for name, column in columns.items()}
+    support = mc.SVC(kernel=mc.kernels.Columns()).fit(some, [0, 0, 1, 1])
+    assert support.predict(new).shape == (1,)

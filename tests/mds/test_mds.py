@@ -205,8 +205,10 @@ def test_scaling_distances_is_principal_components_is_kernel_pca(x: Array, count
         distances = pdist(model.embedding_) if model.n_components_ else 0.0
         if count >= 2:
             np.testing.assert_allclose(distances, pdist(x), rtol=0, atol=1e-6 * scale)
-    kept = mc.KernelPCA(count, kernel=mc.Linear()).fit(x).eigenvalues_[:count]
-    np.testing.assert_allclose(kept, values[: len(kept)], rtol=0, atol=1e-11 * scale)
+    by_kernel = mc.KernelPCA(count, kernel=mc.Linear()).fit(x).eigenvalues_[:count]
+    by_columns = mc.PCA(count).fit(x).singular_values_ ** 2
+    for kept in (by_kernel, by_columns):
+        np.testing.assert_allclose(kept, values[: len(kept)], rtol=0, atol=1e-11 * scale)
 
 
 def test_a_krylov_basis_stays_orthonormal_where_a_block_adds_little() -> None:

@@ -11,7 +11,7 @@ from sklearn.covariance import graphical_lasso
 
 import mercer as mc
 from mercer.check import Array
-from mercer.networks import coefficients
+from mercer.networks import expression
 from mercer.networks.inference import FEWEST, METHODS, fisher
 
 
@@ -25,13 +25,13 @@ def table(n: int = 12, p: int = 5, seed: int = 0) -> Array:
 
 def test_correlations_are_those_of_scipy() -> None:
     x = table()
-    assert coefficients.correlations(x)[0, 3] == pytest.approx(pearsonr(x[:, 0], x[:, 3])[0])
-    assert coefficients.rank_correlations(x)[0, 3] == pytest.approx(spearmanr(x[:, 0], x[:, 3])[0])
+    assert expression.correlations(x)[0, 3] == pytest.approx(pearsonr(x[:, 0], x[:, 3])[0])
+    assert expression.rank_correlations(x)[0, 3] == pytest.approx(spearmanr(x[:, 0], x[:, 3])[0])
 
 
 def test_ties_have_mean_ranks() -> None:
     x = np.array([[1.0, 5.0], [1.0, 3.0], [2.0, 4.0], [3.0, 4.0]])
-    assert coefficients.rank_correlations(x)[0, 1] == pytest.approx(spearmanr(x)[0])
+    assert expression.rank_correlations(x)[0, 1] == pytest.approx(spearmanr(x)[0])
 
 
 def shrinkage_by_its_sums(x: Array) -> float:
@@ -51,25 +51,25 @@ def shrinkage_by_its_sums(x: Array) -> float:
 @pytest.mark.parametrize("seed", range(4))
 def test_shrinkage_is_the_published_sum(seed: int) -> None:
     x = table(6, 7, seed)
-    assert coefficients.shrinkage(x) == pytest.approx(shrinkage_by_its_sums(x))
+    assert expression.shrinkage(x) == pytest.approx(shrinkage_by_its_sums(x))
 
 
 @pytest.mark.parametrize(("n", "p"), [(4, 9), (20, 5)])
 def test_partial_correlations_are_those_of_the_inverse(n: int, p: int) -> None:
     x = table(n, p)
-    s = coefficients.shrinkage(x)
+    s = expression.shrinkage(x)
     R = (1.0 - s) * np.corrcoef(x.T) + s * np.eye(p)
     omega = np.linalg.inv(R)
     d = np.sqrt(np.diag(omega))
     expected = -omega / np.outer(d, d)
     np.fill_diagonal(expected, 0.0)
-    np.testing.assert_allclose(coefficients.partial_correlations(x), expected, atol=1e-12)
+    np.testing.assert_allclose(expression.partial_correlations(x), expected, atol=1e-12)
 
 
 def test_partial_correlations_find_what_is_mediated() -> None:
     x = table(400, 3)  # 0 -> 1 -> 2
-    found = np.abs(coefficients.partial_correlations(x))
-    assert np.abs(coefficients.correlations(x))[0, 2] > 0.8
+    found = np.abs(expression.partial_correlations(x))
+    assert np.abs(expression.correlations(x))[0, 2] > 0.8
     assert found[0, 2] < 0.15 < found[0, 1]
 
 
@@ -94,7 +94,7 @@ def test_the_lasso_is_at_the_optimum_of_its_problem(n: int, p: int, penalty: flo
     np.testing.assert_allclose((W - R)[edge], penalty * np.sign(precision[edge]), atol=1e-6)
     assert np.all(np.abs((W - R)[off & ~edge]) <= penalty + 1e-9)
     d = np.sqrt(np.diag(precision))
-    found = coefficients.lasso(x, penalty)
+    found = expression.lasso(x, penalty)
     expected = np.where(off, -precision / np.outer(d, d), 0.0)
     np.testing.assert_allclose(found, expected, atol=2e-6)  # a gap of 1e-3 left up to 5e-3
 
@@ -162,7 +162,7 @@ def test_a_constant_gene_has_no_edges() -> None:
 
 def test_thresholds_are_hard_and_powers_soft() -> None:
     x = table()
-    r = coefficients.correlations(x)
+    r = expression.correlations(x)
     hard = mc.networks.Inference(threshold=0.5)(x)
     np.testing.assert_array_equal(hard, np.where(np.abs(r) >= 0.5, r, 0.0))
     soft = mc.networks.Inference(power=6.0)(x)

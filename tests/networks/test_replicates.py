@@ -279,6 +279,7 @@ def test_the_number_is_right_within_one() -> None:
         said.append(np.inf if found.answer.number is None else found.answer.number)
         assert found.answer.low is not None
         assert found.answer.low <= true
+    assert len(said) == 6
     assert np.sum(np.abs(np.array(said) - true) <= 1.0) >= 5, (true, said)
     assert abs(float(np.median(said)) - true) <= 0.5, (true, said)
 

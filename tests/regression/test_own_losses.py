@@ -10,9 +10,9 @@ import pytest
 import mercer as mc
 from mercer.gram import Gram
 from mercer.regression import convex_loss
+from mercer.regression.convex import Problem
 from mercer.regression.loss_functions import infeasibility, of_loss, rounding
 from mercer.regression.own_losses import supremum
-from mercer.regression.problem import Problem
 from mercer.solve import Saddle
 
 RNG = np.random.default_rng(0)

@@ -330,6 +330,7 @@ def smoothest_norm_of_one(n: int) -> float:
 def test_constants_are_not_functions_of_the_gaussian_kernel() -> None:
     x = np.linspace(0.0, 1.0, 5)
     f = Function(mc.Gaussian(), x, np.linalg.solve(mc.Gaussian()(x), np.ones(5)))
+    np.testing.assert_allclose(f(x), 1.0, rtol=1e-7)
     assert f.norm == pytest.approx(smoothest_norm_of_one(5), rel=1e-7)
     norms = [smoothest_norm_of_one(n) for n in (4, 8, 16, 32)]
     # Each doubling multiplies the norm by about 2^¼: it has no bound.

@@ -42,7 +42,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer import sklearn as doors
 from mercer.check import Array
-from mercer.errors import NotConverged
+from mercer.errors import NotConverged, SingularSystem
 from mercer.sklearn import KernelPCA
 from mercer.sklearn import embeddings as replacement
 from mercer.sklearn.regressors import NoTranslation, translate
@@ -103,6 +103,7 @@ def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> Non
 
 
 PEERS = {
+    doors.PCA: decomposition.PCA,
     doors.KernelPCA: decomposition.KernelPCA,
     doors.KernelRidge: kernel_ridge.KernelRidge,
     doors.GaussianProcessRegressor: gaussian_process.GaussianProcessRegressor,
@@ -127,6 +128,7 @@ def test_every_door_has_the_signature_of_what_it_replaces(ours: Any) -> None:
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
+        doors.PCA(),
         doors.KernelRidge(kernel="rbf"),
         doors.GaussianProcessRegressor(),
         doors.SVC(),
@@ -144,6 +146,94 @@ def test_every_door_has_the_signature_of_what_it_replaces(ours: Any) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of bounds and of few rows, as there
 def test_doors_keep_the_protocol_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_components_are_those_of_scikit_learn_and_lose_no_digits_far_away() -> None:
+    x = np.random.default_rng(3).standard_normal((60, 5)) * [5.0, 3.0, 2.0, 1.0, 0.5]
+    for options in (
+        {},
+        {"n_components": 3, "whiten": True},
+        {"n_components": 0.9},
+        {"n_components": "mle", "svd_solver": "full"},
+        {"n_components": 2, "svd_solver": "arpack"},
+        {"n_components": 0},
+    ):
+        ours, theirs = doors.PCA(**options).fit(x), decomposition.PCA(**options).fit(x)
+        for name in (
+            "components_",
+            "mean_",
+            "explained_variance_",
+            "explained_variance_ratio_",
+            "singular_values_",
+            "noise_variance_",
+        ):
+            found, expected = getattr(ours, name), getattr(theirs, name)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
+        scores = theirs.transform(x)
+        np.testing.assert_allclose(ours.fit_transform(x), scores, atol=1e-9)
+        if scores.size:
+            again = theirs.inverse_transform(scores)
+            np.testing.assert_allclose(ours.inverse_transform(scores), again, atol=1e-9)
+    far = np.round(x * 2**10) / 2**10 + 2.0**30  # no digit is lost by adding
+    near_by = decomposition.PCA(2).fit(far - 2.0**30)
+    ours, theirs = doors.PCA(2).fit(far), decomposition.PCA(2).fit(far)
+    error = np.abs(near_by.transform(far - 2.0**30) - ours.transform(far)).max()
+    assert error < 1e-6 < np.abs(near_by.transform(far - 2.0**30) - theirs.transform(far)).max()
+    with pytest.raises(ValueError, match="must be strictly less than"):
+        doors.PCA(5, svd_solver="arpack").fit(x)
+
+
+def test_axes_of_no_variance_complete_the_others() -> None:
+    x = np.zeros((6, 4))
+    x[:, 1] = np.arange(6)
+    model = doors.PCA().fit(x)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(model.explained_variance_, [3.5, 0.0, 0.0, 0.0], rtol=1e-12)
+    flat = doors.PCA(2).fit(np.ones((3, 2)))
+    assert np.all(flat.explained_variance_ratio_ == 0.0)  # scikit-learn's are NaN
+    named = doors.PCA(2).set_output(transform="pandas").fit_transform(x)
+    assert named.columns.tolist() == ["pca0", "pca1"]
+
+
+def test_axes_of_wide_tables_are_completed_without_a_square_matrix() -> None:
+    x = np.random.default_rng(1).standard_normal((20, 1500))
+    with peak() as megabytes:
+        model = doors.PCA().fit(x)
+        assert megabytes() < 10.0  # a matrix of all columns has 18
+    assert model.explained_variance_[-1] == 0.0
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(20), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_whitened_axes_of_no_variance_have_coordinates_of_zero(form: Any) -> None:
+    x = np.random.default_rng(2).standard_normal((4, 6))
+    x[3] = x[0] + x[1] - x[2]  # four corners of a plane
+    model = doors.PCA(3, whiten=True).fit(form(x))
+    scores = model.transform(form(x))
+    assert np.all(scores[:, 2] == 0.0)
+    np.testing.assert_allclose(scores[:, :2].std(axis=0, ddof=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(model.inverse_transform(scores), x, atol=1e-12)
+    tiny = doors.PCA(3, whiten=True).fit_transform(form(1e-30 * x))
+    np.testing.assert_allclose(np.abs(tiny), np.abs(scores), atol=1e-12)
+
+
+def test_rows_in_fewer_directions_than_columns_have_no_likelihood() -> None:
+    x = np.random.default_rng(0).standard_normal((30, 6))
+    twice = np.column_stack([x[:, :3], x[:, :3]])
+    for model, data in (
+        (doors.PCA(), x[:4]),
+        (doors.PCA(3), x[:4]),
+        (doors.PCA(whiten=True), x[:4]),
+        (doors.PCA(), twice),
+        (doors.PCA(4), twice),
+    ):
+        with pytest.raises(SingularSystem, match="6 columns vary in 3 directions.*< 3 leaves"):
+            model.fit(data).score(data)
+    with pytest.raises(SingularSystem, match="the 2 columns vary in 1 direction, so"):
+        doors.PCA().fit(x[:, [0, 0]]).get_precision()
+    theirs = decomposition.PCA(2).fit(x[:4]).score(x[:4])
+    assert doors.PCA(2).fit(x[:4]).score(x[:4]) == pytest.approx(theirs)
+    assert doors.PCA().fit(x).score(x) == pytest.approx(decomposition.PCA().fit(x).score(x))
 
 
 def test_ridge_is_that_of_scikit_learn_and_of_mercer() -> None:
@@ -169,11 +259,12 @@ def test_ridge_is_that_of_scikit_learn_and_of_mercer() -> None:
 def test_ridge_of_many_rows_stores_no_matrix() -> None:
     y = np.sin(LARGE[:, 0])
     x, y = np.vstack([LARGE, LARGE[:500] + 0.01]), np.append(y, y[:500])
+    first = doors.KernelRidge(alpha=1.0, kernel="rbf").fit(x, y)  # which reads modules
     with peak() as held:
         model = doors.KernelRidge(alpha=1.0, kernel="rbf").fit(x, y)
         values = model.predict(x)
         assert held() < 0.8 * 8 * len(x) ** 2 / MEGABYTE
-    residual = doors.KernelRidge(alpha=1.0, kernel="rbf").fit(x, y).dual_coef_ + values - y
+    residual = first.dual_coef_ + values - y
     np.testing.assert_allclose(residual, 0.0, atol=1e-8)  # αc = y - f
 
 

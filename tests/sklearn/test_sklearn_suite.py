@@ -53,6 +53,18 @@ SUITES = {
             ),
         },
     ),
+    "pca": Suite(
+        "sklearn.decomposition.tests.test_pca",
+        "sklearn.decomposition",
+        ("PCA",),
+        {
+            f"test_pca_zero_noise_variance_edge_cases[{solver}]": (
+                "scikit-learn inverts the singular covariances of 100 columns seen in 3 rows, and "
+                "returns a likelihood; this one says that there is none"
+            )
+            for solver in ("full", "randomized")
+        },
+    ),
     "kernel_ridge": Suite(
         "sklearn.tests.test_kernel_ridge", "sklearn.kernel_ridge", ("KernelRidge",)
     ),
@@ -170,6 +182,15 @@ class Unranked(KernelPCA):
         return self
 
 
+class Unscaled(doors.PCA):
+    """A planted mistake: variances by n."""
+
+    def _found(self, X: Any, asked: Any, xp: Any) -> Any:
+        found = super()._found(X, asked, xp)
+        self.explained_variance_ = self.explained_variance_ * (len(X) - 1) / len(X)
+        return found
+
+
 class Flipped(doors.SVC):
     """A planted mistake: decisions of the other sign."""
 
@@ -183,6 +204,10 @@ def test_the_suite_notices_planted_mistakes() -> None:
         own.test_kernel_pca_linear_kernel("dense", 4, 0)
     with pytest.raises(AssertionError):
         suite_for(SUITES["kernel_pca"], {"KernelPCA": Unranked}).test_kernel_conditioning()
+    with pytest.raises(AssertionError):
+        suite_for(SUITES["pca"], {"PCA": Unscaled}).test_pca_explained_variance_empirical(
+            np.random.default_rng(0).standard_normal((20, 4)), "full"
+        )
     with pytest.raises(AssertionError):
         suite_for(SUITES["svm"], {"SVC": Flipped}).test_decision_function(0)
 

@@ -211,13 +211,16 @@ def cluster(
     random_state: RandomState = None,
     progress: bool | Progress | None = None,
 ) -> Clusters:
-    """Return classes of the individuals of a model, near one another on its axes or in its space.
+    r"""Return classes of the individuals of a model, near one another on its axes or in its space.
 
-    Ward's tree of the individuals, each with its weight, is cut where it suggests or at ``count``
-    classes; then individuals go to the nearest centre until none moves (k-means). More than a
-    thousand individuals are first gathered in a thousand cells. Kernel k-means goes on in the whole
-    space of the kernel, not only on the axes kept, and spectral classes cut as little as they can
-    of the similarities; either multiplies with the Gram matrix, which is never stored.
+    .. math:: \Delta(a, b) = \frac{w_a w_b}{w_a + w_b} \|g_a - g_b\|^2
+
+    is the inertia lost where classes of weights w and centres g are joined, the least at each step.
+    So Ward's tree of the individuals, each with its weight, is made, and cut where it suggests or
+    at ``count`` classes; then individuals go to the nearest centre until none moves (k-means). More
+    than a thousand individuals are first gathered in a thousand cells. Kernel k-means goes on in
+    the whole space of the kernel, not only on the axes kept, and spectral classes cut as little as
+    they can of the similarities; either multiplies with the Gram matrix, which is never stored.
 
     Parameters
     ----------

@@ -52,6 +52,11 @@ class Dependence(Shown):
     ``p_value`` is None where nothing was tested. ``null`` holds the statistic of each of the
     ``permutations``, or draws of multipliers, that were made with ``seed``; ``test`` is which of
     them, and ``how`` says how the p-value was found, and whether it is an approximation.
+
+    >>> import mercer as mc
+    >>> x = mc.datasets.iris().matrix()
+    >>> mc.hsic("linear()", "linear()", x[:, :2], x[:, 2:], random_state=0)
+    HSIC 1.987, p = 0.001 (150 individuals, 999 permutations)
     """
 
     measure: str
@@ -149,7 +154,11 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         that the weights stand for, whatever these depend on; 1 - w is what centring leaves of an
         individual. Of independent normal samples of 60 under seven kinds of weights it rejected
         1 to 4 % at the level 5 % with Gaussian kernels and 2 to 7 % with linear ones, where
-        permutations rejected 4 to 15 % and 4 to 27 %.
+        permutations rejected 4 to 15 % and 4 to 27 %. It is careful where few individuals have
+        most of the weight: of 50 with the weight (xy)², which count as much as 10 of equal weight,
+        it rejected 0.5 % of 200 independent samples, and saw a correlation of 0.6 in 26 % (10 of
+        equal weight are seen in 30 % by permutations); of 200, which count as 25, it rejected 4 %
+        and saw it in 87 %.
         ``"pearson"`` takes the Pearson type III law with the exact mean, variance and skewness of
         all permutations, or multipliers, instead of drawing any: fast, close, and an
         approximation.

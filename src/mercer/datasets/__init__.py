@@ -1,13 +1,13 @@
 """Small data sets for examples and tests: embedded facts, and points drawn from a seed."""
 
 from mercer.datasets.examples import alkanes as alkanes
+from mercer.datasets.examples import circles as circles
 from mercer.datasets.examples import decathlon as decathlon
+from mercer.datasets.examples import disc_and_ring as disc_and_ring
 from mercer.datasets.examples import eurodist as eurodist
 from mercer.datasets.examples import iris as iris
 from mercer.datasets.examples import numerals as numerals
+from mercer.datasets.examples import planets as planets
+from mercer.datasets.examples import plants as plants
 from mercer.datasets.examples import swiss as swiss
 from mercer.datasets.examples import us_cities as us_cities
-from mercer.datasets.simulated import circles as circles
-from mercer.datasets.simulated import disc_and_ring as disc_and_ring
-from mercer.datasets.simulated import planets as planets
-from mercer.datasets.simulated import plants as plants

@@ -74,7 +74,12 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Choice | dict[str, Choice]:
-    """Return how many axes of a fitted model to keep, with the evidence in words.
+    r"""Return how many axes of a fitted model to keep, with the evidence in words.
+
+    .. math:: \min \Bigl\{k : \sum_{j \le k} \lambda_j \ge q\, I\Bigr\}
+        \;\text{(inertia)}, \quad \#\{j : \lambda_j > I / c\} \;\text{(Kaiser)}
+
+    with the inertias λ of axes, their total I, the ``share`` q, and c, how many axes there can be.
 
     Parameters
     ----------

@@ -48,6 +48,12 @@ class ParallelAnalysis(Choice):
     for each. ``p_values`` decide; ``raw_p_values``, #{null > observed}/R, can be 0 and promise too
     much. ``draws`` counts the permutations behind each p-value, of the ``asked`` ones. ``seed``
     repeats the draws, and is None for permutations that were given.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA(standardize=True).fit(mc.datasets.decathlon())
+    >>> found = mc.parallel_analysis(model, 99, random_state=0)
+    >>> found.n_components, found.p_values[:2]
+    (1, array([0.01, 0.07]))
     """
 
     facts: ClassVar[Mapping[str, str]] = {

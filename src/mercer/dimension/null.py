@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from mercer.check import Array, Points, as_numpy, chunks, members, vectors
+from mercer.check import Array, Points, as_numpy, chunks, is_foreign, members, vectors
 from mercer.data.frames import rows as as_rows
-from mercer.engines.cpu import Threads
+from mercer.engines.cpu import Threads, engine_of, engine_on, engine_word
+from mercer.engines.engine import Engine
+from mercer.engines.held import hold
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.estimator import as_kernel
 from mercer.gram import Centred, Gram
@@ -149,6 +151,8 @@ class LandmarkSubject(KernelSubject):
     """
 
     landmarks: Array
+    engine: Engine | None = None
+    """The GPU on which C is computed and multiplied, None for the thread of a permutation."""
 
     @property
     def side(self) -> int:
@@ -165,7 +169,12 @@ class LandmarkSubject(KernelSubject):
         small = Gram(kernel, chosen, engine=one).dense()
         small[np.diag_indices_from(small)] += JITTER * np.trace(small)
         squares, means, diagonal = np.zeros_like(small), np.zeros(len(small)), 0.0
-        for part in chunks(n, ROWS):
+        if self.engine is not None:
+            tiles = Gram(kernel, points, chosen, engine=self.engine).cut()
+            values = self.engine.factor(tiles, np.eye(len(small)), is_held=True)
+            squares, means = values.T @ values / n, values.sum(axis=0) / n
+            diagonal = float(np.sum(kernel.diag(points))) / n
+        for part in chunks(n, ROWS) if self.engine is None else ():
             some = take(points, np.arange(part.start, part.stop))
             values = Gram(kernel, some, chosen, engine=one).dense()
             squares += values.T @ values / n
@@ -367,12 +376,16 @@ WHOLE, LANDMARKS = 512, 256
 
 
 class Source(NamedTuple):
-    """What is permuted, whether through a kernel, and the inertias and their total of a model."""
+    """What is permuted, whether through a kernel, and the inertias and their total of a model.
+
+    ``engine`` is the GPU that the model was fitted on.
+    """
 
     subject: Subject
     is_kernel: bool
     inertias: Array | None = None
     inertia: float = 0.0
+    engine: Engine | None = None
 
     def approximated(self, landmarks: int | None, seed: int) -> Source:
         """Return the source seen through landmarks where the matrix of its kernel is large.
@@ -386,7 +399,8 @@ class Source(NamedTuple):
         if count >= whole.side or (landmarks is None and whole.side <= WHOLE):
             return self
         drawn = np.random.default_rng(seed).choice(whole.side, count, replace=False)
-        some = LandmarkSubject(whole.kernel, whole.columns, whole.points, np.sort(drawn))
+        chosen = np.sort(drawn)
+        some = LandmarkSubject(whole.kernel, whole.columns, whole.points, chosen, self.engine)
         return self._replace(subject=some)
 
 
@@ -431,7 +445,18 @@ def _of_model(model: Any) -> Source:
     else:
         given = resolved if resolved.reads_places else getattr(model, "kernel", resolved)
         subject = _seen_through(as_kernel(given), X, False)
-    return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
+    known = np.asarray(inertias), float(model.inertia_)
+    return Source(subject, resolved is not None, *known, engine=_gpu_of(model))
+
+
+def _gpu_of(model: Any) -> Engine | None:
+    """Return the GPU that a model was fitted on, None for any other engine."""
+    place = hold(model.X_fit_) if is_foreign(model.X_fit_) else None
+    if place is not None:
+        return engine_on([place], Threads())
+    engine = getattr(model, "engine", "auto")
+    is_gpu = engine == "gpu" if isinstance(engine, str) else engine_word(engine) == "gpu"
+    return engine_of(engine) if is_gpu else None
 
 
 def _feature_subject(model: Any, parts: Sequence[slice]) -> FeatureSubject:

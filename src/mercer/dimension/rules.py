@@ -24,6 +24,12 @@ class Choice(Shown):
 
     When the axes that were computed do not suffice to decide, ``is_decided`` is false and
     ``n_components`` is the least number that the rule can still arrive at.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA(standardize=True).fit(mc.datasets.decathlon())
+    >>> found = mc.choose_dimension(model, "kaiser")
+    >>> found.n_components, found.is_decided
+    (4, True)
     """
 
     facts: ClassVar[Mapping[str, str]] = {

@@ -164,10 +164,26 @@ def basis_and_triangle(columns: Array) -> tuple[Array, Array]:
     return np.asarray(basis), np.asarray(triangle)
 
 
+def mean_value(values: Array) -> float:
+    """Return the mean of values k(x, x), refused where their sum is no double.
+
+    >>> mean_value(np.array([1.0, 3.0]))
+    2.0
+    """
+    with np.errstate(over="ignore"):
+        mean = float(np.mean(values))
+    if not np.isfinite(mean * len(values)):
+        raise SingularSystem(
+            f"values k(x, x) up to {float(np.max(values)):.3g} have sums beyond the largest "
+            "double: give the points, or the kernel, in another unit"
+        )
+    return mean
+
+
 def _factored(gram: Gram, noise: Array) -> tuple[Array, float]:
     """Return the lower factor of K and noise on its diagonal, and what had to be added to that."""
     n = gram.shape[0]
-    mean = float(np.mean(gram.diag()))
+    mean = mean_value(gram.diag())
     if mean < 0.0:
         raise NotPositiveDefinite(f"the mean of k(x, x) is {mean:.3g} < 0 under {gram.kernel}")
     jitter, size = 0.0, mean + float(np.mean(noise))

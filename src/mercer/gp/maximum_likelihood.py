@@ -18,7 +18,7 @@ from mercer.check import EPSILON, Array
 from mercer.display import Shown
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter, MercerError
-from mercer.gp.likelihood import Observations, condition, gradient
+from mercer.gp.likelihood import Observations, condition, gradient, mean_value
 from mercer.gp.parameters import Limits, Prior, Tuned
 from mercer.progress import Progress
 
@@ -238,7 +238,7 @@ def maximise_likelihood(  # noqa: PLR0913  (all that a search is told)
     parts = list(_parts(data, seed, limits.part))
     on_part = _objective(tuned, parts[0], priors)
     with Threads(1).session():  # matrices this small gain nothing from several threads
-        size = float(np.mean(np.abs(tuned.kernel.diag(parts[0].points)))) or 1.0
+        size = mean_value(np.abs(tuned.kernel.diag(parts[0].points))) or 1.0
         begins = starts(tuned.start, bounds, count, seed)
         factor = variance_of(data.y) / size
         if not 1.0 / FAR < factor < FAR:  # the unit of y is another than that of the kernel

@@ -12,11 +12,19 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, in_dtype_of, real_array
+from mercer.check import Array, Points, real_array
 from mercer.display import warn
 from mercer.engines.engine import Engine
+from mercer.engines.held import Held, beside, given_back, to_host
 from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
-from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
+from mercer.estimator import (
+    OF_KERNELS,
+    KernelModel,
+    all_or_nothing,
+    as_kernel,
+    like_given,
+    on_engine,
+)
 from mercer.gp.likelihood import Conditioned, Observations, condition, diagonal_of_P, gradient
 from mercer.gp.maximum_likelihood import Optimum, maximise_likelihood, variance_of
 from mercer.gp.parameters import NOISE, Limits, Prior, Tuned, each_noise
@@ -111,6 +119,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     Kroese et al., §6.7, (6.33)-(6.37); their (6.34) is the variance of g, not of an observation.
     """
 
+    dual_coef_: Any
     _state: Conditioned | Iterated
 
     limits: ClassVar[Limits] = Limits()
@@ -152,7 +161,14 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: bool | Progress | None = None) -> GaussianProcess:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
+    ) -> GaussianProcess:
         """Condition on observations; y has one value for each point, or several.
 
         ``progress`` counts the evaluations of the derivatives on all points, of which there may
@@ -176,6 +192,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
+            self.dual_coef_ = given_back(self.dual_coef_, X)
         return self
 
     def _search(
@@ -295,17 +312,26 @@ class GaussianProcess(RegressorMixin, KernelModel):
         check_is_fitted(self)
         if return_std and return_cov:
             raise InvalidParameter("ask for return_std or return_cov, not for both")
-        points = self._read(X, reset=False)
-        mean = in_dtype_of(X, self._mean_at(points))
+        points = self._read(X, reset=False, stays=self._stays)
+        mean = self._mean_at(points)
+        points = to_host(points) if isinstance(points, Held) else points  # variances are its own
         extra = self._new_noise() if observation else 0.0
+        others: tuple[Array, ...] = ()
         if return_std:
-            deviation = in_dtype_of(X, np.sqrt(self._variances(points) + extra))
-            return mean, deviation if self._is_flat else _for_each(deviation, mean)
+            deviation = np.sqrt(self._variances(points) + extra)
+            others = (deviation if self._is_flat else _for_each(deviation, mean),)
         if return_cov:
             covariance = self._covariance(points) + extra * np.eye(len(points))
-            covariance = in_dtype_of(X, covariance)
-            return mean, covariance if self._is_flat else _for_each(covariance, mean)
-        return mean
+            others = (covariance if self._is_flat else _for_each(covariance, mean),)
+        found = tuple(like_given(values, X) for values in (mean, *others))
+        return found if others else found[0]
+
+    @property
+    def _stays(self) -> bool:
+        """Whether new points on a device are computed with there: functions of them are not."""
+        is_constant = isinstance(self.mean, str) and self.mean == "constant"
+        is_plain = self.mean is None or is_constant
+        return is_plain and self._origin.point is None and not self._is_precomputed
 
     @on_engine
     def posterior(
@@ -334,9 +360,11 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if self._is_precomputed:
             values = np.asarray(points) @ state.weights
         else:
-            values = Gram(self.kernel_, seen, self._data.points).product(state.weights)
+            weights = beside(state.weights, seen)
+            values = Gram(self.kernel_, seen, self._data.points).product(weights)
         values = values + self._functions(seen) @ state.null_weights + self._known_mean(points)
-        return np.asarray(values[:, 0] if self._is_flat else values)
+        found: Array = values[:, 0] if self._is_flat else values
+        return found
 
     def _variances(self, points: Points) -> Array:
         seen = self._origin.points(points)
@@ -401,7 +429,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         result = np.stack(draws, axis=1)
         if observation:
             result += np.sqrt(noise) * rng.standard_normal(result.shape)
-        return result[:, 0] if mean.ndim == 1 else result
+        drawn: Array = like_given(result[:, 0] if mean.ndim == 1 else result, X)
+        return drawn
 
     def _prior_noise(self) -> float:
         """Return the noise variance of an observation before and after a fit."""

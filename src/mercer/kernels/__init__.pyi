@@ -50,11 +50,7 @@ from mercer.kernels.nodes import CommuteTime as CommuteTime
 from mercer.kernels.nodes import Diffusion as Diffusion
 from mercer.kernels.nodes import RegularisedLaplacian as RegularisedLaplacian
 from mercer.kernels.radial import Gaussian as Gaussian
-from mercer.kernels.radial import Laplacian as Laplacian
-from mercer.kernels.radial import Matern as Matern
-from mercer.kernels.radial import NegativeDistance as NegativeDistance
 from mercer.kernels.radial import Radial as Radial
-from mercer.kernels.radial import RationalQuadratic as RationalQuadratic
 from mercer.kernels.series import FeatureMap as FeatureMap
 from mercer.kernels.series import Series as Series
 from mercer.kernels.sets import Agreement as Agreement
@@ -68,6 +64,10 @@ from mercer.kernels.spectral import Sinc as Sinc
 from mercer.kernels.spectral import Sobolev as Sobolev
 from mercer.kernels.splines import Brownian as Brownian
 from mercer.kernels.splines import CubicSpline as CubicSpline
+from mercer.kernels.stationary import Laplacian as Laplacian
+from mercer.kernels.stationary import Matern as Matern
+from mercer.kernels.stationary import NegativeDistance as NegativeDistance
+from mercer.kernels.stationary import RationalQuadratic as RationalQuadratic
 from mercer.kernels.strings import GappySpectrum as GappySpectrum
 from mercer.kernels.strings import MismatchSpectrum as MismatchSpectrum
 from mercer.kernels.strings import StringBoundedRange as StringBoundedRange

@@ -28,8 +28,12 @@ class BrayCurtis(Kernel):
     (:math:`\int_0^\infty e^{-ta} e^{-tb}\, dt`). Samples without any abundance share one unit
     vector of their own: 1 among themselves, 0 with all others.
 
+    Points are vectors of real numbers ≥ 0.
+
     >>> BrayCurtis()([[2.0, 0.0, 4.0]], [[1.0, 1.0, 0.0], [2.0, 0.0, 4.0]])
     array([[0.25, 1.  ]])
+
+    Bray and Curtis, An ordination of the upland forest communities of southern Wisconsin, 1957.
     """
 
     is_vectorial: ClassVar[bool] = True
@@ -95,6 +99,8 @@ class Aitchison(Kernel):
 
     It is the linear kernel on centred log-ratios, ``Linear().on(centred_log_ratio)``; any kernel
     on vectors may stand in its place.
+
+    Points are vectors of real numbers > 0.
 
     >>> k = Aitchison()
     >>> bool(np.isclose(k([[1.0, 2.0]], [[1.0, 8.0]])[0, 0], 1.5 * np.log(2.0) ** 2))
@@ -175,6 +181,9 @@ class ChiSquare(Kernel):
     counts, found from the data where they are ``"observed"``. Its kernel principal components,
     rows weighted by their totals, are correspondence analysis: `mercer.CA`.
     ``ChiSquare().gaussian("median")`` is a Gaussian kernel of the χ² distance.
+
+    Points are vectors of real numbers ≥ 0, each with a total > 0; ``margins`` > 0, one for each
+    column, or ``"observed"``.
 
     >>> ChiSquare(margins=[0.5, 0.5])([[1.0, 3.0]], [[2.0, 2.0], [0.0, 4.0]])
     array([[1. , 1.5]])

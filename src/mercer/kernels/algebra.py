@@ -19,7 +19,7 @@ from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.features import how_wide, join, outer_rows
 from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic
-from mercer.kernels.statements import Arithmetic, Bound, Frequencies
+from mercer.kernels.statements import Arithmetic, Bound, Frequencies, gamma
 from mercer.kernels.written import POWER, PRODUCT, SUM, Name, wrap
 from mercer.points import Rows
 from mercer.settings import nonnegative, number, whole
@@ -216,7 +216,10 @@ class Sum(Entrywise):
     def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
         value = sum(part.value for part in parts)
         error = sum(part.error for part in parts) + len(parts) * arithmetic.unit * value
-        return Bound(value, error, sum(part.top for part in parts))
+        more = 1.0 + gamma(len(parts), arithmetic.unit)
+        relative = (1.0 + max(part.relative for part in parts)) * more - 1.0
+        lost = sum(part.lost + arithmetic.underflow for part in parts) * more
+        return Bound(value, error, sum(part.top for part in parts), relative=relative, lost=lost)
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [1.0] * len(values)
@@ -332,7 +335,10 @@ class Scaled(Entrywise):
         (part,) = parts
         value = self.weight * part.value
         error = self.weight * part.error + arithmetic.unit * value + arithmetic.underflow
-        return Bound(value, error, self.weight * part.top)
+        more = 1.0 + arithmetic.unit
+        relative = (1.0 + part.relative) * more - 1.0
+        lost = self.weight * part.lost * more + arithmetic.underflow
+        return Bound(value, error, self.weight * part.top, relative=relative, lost=lost)
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [self.weight]
@@ -415,6 +421,8 @@ class Constant(Kernel):
 
     .. math:: k(x, y) = c, \quad c \ge 0
 
+    Points are of any kind; ``constant`` c ≥ 0.
+
     >>> Constant(2.0)([0.0], [1.0])
     array([[2.]])
 
@@ -446,7 +454,9 @@ class Constant(Kernel):
         return Frequencies(np.zeros((1, dimension)), np.array([sqrt(self.constant)]))
 
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
-        return Bound(self.constant, arithmetic.unit * self.constant)
+        unit = arithmetic.unit
+        error, lost = unit * self.constant, arithmetic.underflow
+        return Bound(self.constant, error, relative=unit, lost=lost)
 
     def evaluate(self, pairs: Pairs) -> Array:
         xp = namespace(pairs.x, pairs.y)

@@ -158,6 +158,9 @@ class Subsequence(PairedStrings):
     Common subsequences that end at letters i and j are prolonged by one letter at a time, for all
     i and j at once; it takes ℓ·|s|·|t| operations and a few tables of |s|·|t| numbers.
 
+    Points are strings; ``length`` ℓ ≥ 1 is a whole number, ``decay`` λ in (0, 1], ``alphabet`` a
+    text of different letters or a name.
+
     >>> Subsequence(2, decay=0.5)(["cat"], ["cart"])
     array([[0.1015625]])
 
@@ -214,6 +217,9 @@ class LocalAlignment(PairedStrings):
     the alphabet may choose letters. Its exponential must be positive definite: that of BLOSUM62 is
     so for every β, as its scores are conditionally positive definite. The values grow exponentially
     with the strings: see `normalised`. It takes |s|·|t|² operations, as matrix products.
+
+    Points are strings; ``match`` ≥ ``mismatch``, ``opening`` d ≥ 0, ``extension`` e ≥ 0, ``scale``
+    β > 0, ``alphabet`` a text of different letters or a name.
 
     >>> k = LocalAlignment(match=1.0, mismatch=0.0, opening=1.0, extension=1.0, scale=1.0)
     >>> bool(np.isclose(k(["ab"], ["a"])[0, 0], 1 + np.e + 1))  # nothing, a with a, b with a

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mercer.check import Array, Points, finite, in_dtype_of, is_single, namespace
+from mercer.check import Array, Points, finite, in_single, is_single, namespace
 from mercer.errors import InvalidParameter, NoFeatureMap, NotDifferentiable
 from mercer.kernels.pairs import Aligned, Pairs, Scale, Table, checked_scale, real
 from mercer.kernels.statements import Kind as Kind
@@ -151,8 +151,7 @@ class Kernel(Statements):
 
     def _checked(self, values: Array, pairs: Pairs) -> Array:
         """Refuse overflow by name, and return float32 to those who brought float32."""
-        values = in_dtype_of(pairs.y, values) if is_single(pairs.x) else values
-        return finite(values, self)
+        return finite(in_single(values) if is_single(pairs.x, pairs.y) else values, self)
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
         r"""Return the squared distance between the features of each pair.
@@ -283,10 +282,17 @@ class Kernel(Statements):
         """Return the points that a child is evaluated on when this kernel is on ``x``."""
         return x
 
-    def resolve(self, x: Points) -> Kernel:
-        """Return the kernel with every rule such as ``"median"`` replaced by its value on x."""
-        children = {n: k.resolve(self.seen_by(n, x)) for n, k in self.children().items()}
-        return self.with_children(children).resolve_own(x)
+    def resolve(self, x: Points, weights: Array | None = None) -> Kernel:
+        """Return the kernel with every rule such as ``"median"`` replaced by its value on x.
+
+        ``weights`` say how often each point counts: means, deviations and shares are theirs.
+        """
+        children = {n: k.resolve(self.seen_by(n, x), weights) for n, k in self.children().items()}
+        return self.with_children(children).resolve_rules(x, weights)
+
+    def resolve_rules(self, x: Points, weights: Array | None) -> Kernel:
+        """Return the kernel with its own rules replaced; override where weights matter to them."""
+        return self.resolve_own(x)
 
     def resolve_own(self, x: Points) -> Kernel:
         """Return the kernel with its own rules replaced; override where there are rules."""

@@ -26,6 +26,11 @@ class CorrectedSimilarities(Shown):
     eigenvalues in :math:`\sum |\lambda|` before, ``change`` is
     :math:`\|K' - K\|_F / \|K\|_F`, and ``shift`` what was added to the diagonal. ``eigenvalues``
     are those before, decreasing.
+
+    >>> import mercer as mc
+    >>> found = mc.kernels.correct_similarities([[1.0, 0.9], [0.9, 0.5]])
+    >>> found.correction, round(found.negative_mass, 4)
+    ('clip', 0.0985)
     """
 
     facts: ClassVar[Mapping[str, str]] = {

@@ -33,6 +33,8 @@ class Delta(Kernel):
 
     On a finite set its space is :math:`\mathbb{R}^n` with the usual inner product.
 
+    Points are of any kind.
+
     >>> Delta()(["a", "b"], ["b"])
     array([[0.],
            [1.]])
@@ -66,6 +68,8 @@ class FromFunction(Kernel):
 
     Nothing but a test can tell whether it is one: see `positive_definite` and `check_kernel`.
 
+    Points are of any kind that the ``function`` takes.
+
     >>> shared = FromFunction(lambda a, b: float(len(set(a) & set(b))))
     >>> shared(["gene", "protein"])
     array([[3., 2.],
@@ -82,6 +86,8 @@ class FromFunction(Kernel):
     >>> inner(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[ 5., 11.],
            [11., 25.]])
+
+    Aronszajn, Theory of reproducing kernels, 1950.
     """
 
     function: Callable[[Any, Any], Any]
@@ -120,12 +126,16 @@ class Precomputed(Kernel):
 
     .. math:: k(i, j) = K_{ij}
 
+    Points are numbers of rows of ``gram``, from 0; it is symmetric, or Hermitian.
+
     >>> Precomputed([[2.0, 1.0], [1.0, 2.0]])([0, 1], [1])
     array([[1.],
            [2.]])
 
     That it is symmetric is checked; whether it is positive definite is a question for
     `positive_definite`.
+
+    Aronszajn, Theory of reproducing kernels, 1950.
     """
 
     gram: FrozenArray | Array

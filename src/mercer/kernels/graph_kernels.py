@@ -31,9 +31,13 @@ class VertexHistogram(Counted):
 
     .. math:: k(G, H) = \sum_\ell \#\{u \in G : \ell(u) = \ell\}\, \#\{v \in H : \ell(v) = \ell\}
 
+    Points are graphs of any kind; nodes without labels are alike.
+
     >>> from mercer import Graph
     >>> VertexHistogram()([Graph([], labels="aab")], [Graph([], labels="abc")])
     array([[3.]])
+
+    Sugiyama and Borgwardt, Halting in random walk kernels, 2015.
     """
 
     theorem: ClassVar[str] = "the inner product of counts of labels"
@@ -54,9 +58,13 @@ class EdgeHistogram(Counted):
     labels at their ends, and the same label of their own where they have any. The ends of a
     directed graph's edges are in order, and its edges are no edges of an undirected graph.
 
+    Points are graphs, directed or not, with weights of any sign.
+
     >>> from mercer import Graph
     >>> EdgeHistogram()([Graph([(0, 1), (1, 2)], labels="aba")], [Graph([(0, 1)], labels="ba")])
     array([[2.]])
+
+    Sugiyama and Borgwardt, Halting in random walk kernels, 2015.
     """
 
     theorem: ClassVar[str] = "the inner product of counts of edges"
@@ -98,6 +106,8 @@ class WeisfeilerLehman(Counted):
     at. Where edges have labels, a neighbour is the pair of its colour and its edge's label.
     Neighbourhoods are grouped by 64-bit hashes and then compared in full, so that the counts are
     those of the definition whatever the hashes.
+
+    Points are graphs of any kind; ``depth`` d ≥ 0 is a whole number.
 
     >>> from mercer import Graph
     >>> path, star = Graph([(0, 1), (1, 2), (2, 3)]), Graph([(0, 1), (0, 2), (0, 3)])
@@ -182,6 +192,8 @@ class ShortestPath(Counted):
     of paths are equal when they agree to 12 digits, so that the order in which edges are added up,
     and with it the names of nodes, makes no difference.
 
+    Points are graphs, directed or not, with positive weights.
+
     >>> from mercer import Graph
     >>> ShortestPath()([Graph([(0, 1), (1, 2)])], [Graph([(0, 1), (1, 2), (2, 0)])])
     array([[24.]])
@@ -257,6 +269,8 @@ class Graphlets(Kernel):
 
     Labels, weights and directions are not looked at.
 
+    Points are graphs of any kind.
+
     >>> from mercer import Graph
     >>> triangle, path = Graph([(0, 1), (1, 2), (2, 0)]), Graph([(0, 1), (1, 2), (2, 3)])
     >>> Graphlets().features([triangle, path])
@@ -303,6 +317,9 @@ class Propagation(Counted):
     uniform on [0, w]: a random projection of the labels' distribution after t steps of a random
     walk, cut into bins of width w. A node without edges keeps its labels. Weights must be
     positive.
+
+    Points are graphs, directed or not, with positive weights; ``depth`` d ≥ 0 and ``seed`` ≥ 0 are
+    whole numbers, ``width`` w > 0.
 
     >>> from mercer import Graph
     >>> k = Propagation(2, width=0.1)

@@ -148,6 +148,8 @@ class Group(Kernel):
     when the kernel is made; U is the regular representation (Gelfand–Raikov), whose vectors are
     the `features`.
 
+    Points are elements of the ``group``; ``p`` is positive definite on it.
+
     >>> k = Group([2.0, 1.0, 1.0])
     >>> k([0, 1, 2], [0])
     array([[2.],

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import Points, as_numpy, how_many, is_missing, members
-from mercer.display import warn
+from mercer.display import first_names, warn
 from mercer.errors import DataWarning, InvalidInput
 from mercer.kernels.abundances import Aitchison, BrayCurtis
 from mercer.kernels.base import Kernel
@@ -19,7 +19,7 @@ from mercer.kernels.graph_kernels import WeisfeilerLehman
 from mercer.kernels.point_pairs import hashable
 from mercer.kernels.sets import Intersection
 from mercer.kernels.strings import StringSpectrum
-from mercer.kernels.variables import Category, Ordinal, Standardised
+from mercer.kernels.variables import OBSERVED, Category, Ordinal, Standardised
 from mercer.points import Rows
 
 MOST_LEVELS = 50
@@ -31,7 +31,7 @@ WORD, DEPTH = 3, 3
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "number": Standardised,
     "time": Standardised,
-    "category": Category,
+    "category": lambda: Category(shares=OBSERVED),
     "ordinal": Ordinal,
     "text": lambda: StringSpectrum(WORD).normalised(),
     "graph": lambda: WeisfeilerLehman(DEPTH).normalised(),
@@ -46,7 +46,7 @@ def guessed_kernels(rows: Rows) -> dict[str, Kernel]:
     """Return a kernel for each column that varies, by its role or by its values.
 
     >>> guessed_kernels(Rows({"age": [31.0, 46.0], "sex": ["f", "m"]}))
-    {'age': Standardised(centre=None, scale=None), 'sex': Category(levels=None, shares=None, missing="error")}
+    {'age': Standardised(centre=None, scale=None), 'sex': Category(levels=None, shares="observed", missing="error", unknown=None)}
     """  # noqa: E501  (a doctest shows kernels on one line)
     found, constant = {}, []
     for name, column in rows.columns.items():
@@ -59,7 +59,8 @@ def guessed_kernels(rows: Rows) -> dict[str, Kernel]:
             found[name] = kernel_of(role or role_of(column, name), name)
     if constant:
         warn(
-            f"column {', '.join(map(repr, constant))} holds the same in all rows, and is left out",
+            f"column {first_names(list(map(repr, constant)))} holds the same in all rows, and is "
+            "left out",
             DataWarning,
         )
     if not found:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from mercer.check import Array, Points, how_many, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.algebra import positive_if_conditional, refuse_conditional
-from mercer.kernels.bandwidth import DISTANCE_RULES, sample_points, typical_distance
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.counts import factors_of_cosines
 from mercer.kernels.features import join
@@ -24,6 +23,7 @@ from mercer.kernels.pairs import (
     is_complex,
     real,
 )
+from mercer.kernels.radial import DISTANCE_RULES, sample_points, typical_distance
 from mercer.settings import number
 
 

@@ -11,11 +11,10 @@ from scipy.special import comb
 from mercer.callables import values_of
 from mercer.check import UNIT, Array, as_numpy, namespace, power_of_two
 from mercer.errors import InvalidParameter, NotDifferentiable, NotPositiveDefinite
-from mercer.kernels.bandwidth import Bandwidth, checked_bandwidth
 from mercer.kernels.base import Domain, value
 from mercer.kernels.definite import Verdict
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.radial import Radial
+from mercer.kernels.radial import Bandwidth, Radial, checked_bandwidth
 from mercer.settings import spelled
 
 ORDERS = 10
@@ -297,6 +296,9 @@ class CompletelyMonotone(Radial):
     refused with the difference that shows it (`completely_monotone`), and so is one whose value at
     0 is not finite or less than its limit there: more is noise of every point for itself. With its derivative the
     kernel has slopes.
+
+    Points are vectors, real or complex; ``function`` f is completely monotone, ``derivative`` f' or
+    None; ``bandwidth`` > 0, one number or one for each coordinate, or a rule.
 
     >>> k = CompletelyMonotone(lambda t: np.exp(-np.sqrt(t)))
     >>> k([[0.0, 0.0]], [[3.0, 4.0]])

@@ -102,6 +102,9 @@ class Diffusion(NodeKernel):
 
     .. math:: k(u, v) = (e^{-t L})_{uv}, \quad t \ge 0
 
+    Points are nodes of the ``graph`` by their numbers from 0; it is undirected, with positive
+    weights; ``time`` t ≥ 0.
+
     >>> from mercer import Graph
     >>> Diffusion(Graph([(0, 1)]), time=0.5)([0, 1])
     array([[0.68393972, 0.31606028],
@@ -127,6 +130,9 @@ class RegularisedLaplacian(NodeKernel):
     r"""The inverse of the Laplacian, made regular.
 
     .. math:: k(u, v) = ((I + c L)^{-1})_{uv}, \quad c \ge 0
+
+    Points are nodes of the ``graph`` by their numbers from 0; it is undirected, with positive
+    weights; ``scale`` c ≥ 0.
 
     >>> from mercer import Graph
     >>> RegularisedLaplacian(Graph([(0, 1)]), scale=1.0)([0, 1])
@@ -157,6 +163,9 @@ class CommuteTime(NodeKernel):
 
     Its squared distance, times the sum of the degrees, is the mean time of a random walk from one
     node to the other and back, where there is a way.
+
+    Points are nodes of the ``graph`` by their numbers from 0; it is undirected, with positive
+    weights.
 
     >>> from mercer import Graph
     >>> CommuteTime(Graph([(0, 1)]))([0, 1])
@@ -211,9 +220,13 @@ class AlignedEdges(Counted):
     Without weights it is the number of edges that both have. The sum runs over ordered pairs when
     the networks are directed. Weights may be negative, as correlations are.
 
+    Points are graphs on the same nodes, all of them directed or none.
+
     >>> from mercer import Graph
     >>> AlignedEdges()([Graph([(0, 1), (1, 2)])], [Graph([(1, 2)]), Graph([(0, 2)])])
     array([[1., 0.]])
+
+    Kroese et al., Example 6.4, of the vectors of weights.
     """
 
     reads_aligned: ClassVar[bool] = True
@@ -230,9 +243,13 @@ class AlignedLaplacian(Counted):
     .. math:: k(G, H) = \operatorname{tr}(L_G L_H)
         = \sum_u d^G_u d^H_u + 2 \sum_{u < v} w^G_{uv} w^H_{uv}
 
+    Points are undirected graphs on the same nodes, with weights of any sign.
+
     >>> from mercer import Graph
     >>> AlignedLaplacian()([Graph([(0, 1), (1, 2)])], [Graph([(1, 2)], n=3)])
     array([[5.]])
+
+    Kroese et al., Example 6.4, of the entries of Laplacians.
     """
 
     reads_aligned: ClassVar[bool] = True
@@ -257,12 +274,14 @@ class AlignedHeat(Kernel):
 
     .. math:: k(G, H) = \operatorname{tr}(e^{-t L_G} e^{-t L_H}), \quad t \ge 0
 
-    Weights must be positive.
+    Points are undirected graphs on the same nodes, with positive weights; ``time`` t ≥ 0.
 
     >>> from mercer import Graph
     >>> edge, none = Graph([(0, 1)]), Graph([], n=2)
     >>> np.round(AlignedHeat(time=1.0)([edge], [edge, none]), 6)
     array([[1.018316, 1.135335]])
+
+    Kondor and Lafferty, Diffusion kernels on graphs, 2002, whose matrices are the features.
     """
 
     time: float = 1.0

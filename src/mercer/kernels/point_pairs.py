@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
 from mercer.check import (
     Array,
@@ -15,7 +16,9 @@ from mercer.check import (
     as_numpy,
     chunks,
     how_many,
+    is_single,
     members,
+    namespace,
     number_array,
     part_of,
     rows_of,
@@ -50,6 +53,7 @@ def on_all(function: Function, x: Points, y: Points, same: bool) -> Array:
            [6.]])
     """
     n, m = how_many(x), how_many(y)
+    x, y = _in_double(x), _in_double(y)
     first = [i if same and i >= BOTH_WAYS else 0 for i in range(n)]
     right = list(members(y))
     values = [
@@ -69,7 +73,7 @@ def on_all(function: Function, x: Points, y: Points, same: bool) -> Array:
 
 def on_matching(function: Function, x: Points, y: Points) -> Array:
     """Return the vector of f(x[i], y[i])."""
-    both = enumerate(zip(members(x), members(y), strict=True))
+    both = enumerate(zip(members(_in_double(x)), members(_in_double(y)), strict=True))
     return _one_number_each([_called(function, a, b, (i, i)) for i, (a, b) in both])
 
 
@@ -85,6 +89,21 @@ def on_matching_blocks(function: Function, x: Points, y: Points) -> Array:
     parts = [(part_of(x, rows), part_of(y, rows)) for rows in chunks(how_many(x), MATCHING)]
     values = [np.diagonal(_block(function, a, b)) for a, b in parts]
     return np.concatenate([np.zeros(0), *values])
+
+
+def _in_double(points: Any) -> Any:
+    """Return rows of float32 as doubles: what a function makes of them is rounded once, at the end.
+
+    >>> _in_double(np.zeros((1, 2), np.float32)).dtype, _in_double(["a"])
+    (dtype('float64'), ['a'])
+    """
+    if not is_single(points):
+        return points
+    if not is_array_api_obj(points):  # a data frame, whose columns keep their names
+        return points.astype("float64") if hasattr(points, "iloc") else np.asarray(points, float)
+    xp = namespace(points)
+    is_complex = xp.isdtype(points.dtype, "complex floating")
+    return xp.astype(points, xp.complex128 if is_complex else xp.float64)
 
 
 def _called(function: Function, x: Any, y: Any, place: tuple[int, int]) -> Any:
@@ -105,7 +124,7 @@ def _block(function: Function, x: Points, y: Points) -> Array:
     shape = how_many(x), how_many(y)
     if 0 in shape:
         return np.zeros(shape)
-    sides = [p.matrix if isinstance(p, SparseRows) else p for p in (x, y)]
+    sides = [p.matrix if isinstance(p, SparseRows) else _in_double(p) for p in (x, y)]
     try:
         given = function(*sides)
     except MercerError:

@@ -1,21 +1,28 @@
-"""Kernels on vectors that are functions of a distance."""
+"""Functions of a distance: their bandwidths, numbers or rules for data, and the Gaussian."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, as_numpy, namespace
-from mercer.errors import NotPositiveDefinite
-from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth
-from mercer.kernels.bandwidth import positive as positive
-from mercer.kernels.base import Domain, Kind, value
-from mercer.kernels.bessel import matern, matern_descent, matern_slope
-from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Statistic, exp
+from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
+from mercer.errors import InvalidInput, InvalidParameter
+from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.pairs import (
+    LARGEST_SQUARE,
+    Pairs,
+    Scale,
+    Statistic,
+    Table,
+    exp,
+    multiply_scales,
+)
 from mercer.kernels.statements import (
     FUNCTION,
     SINGLE_ACCURACY,
@@ -25,19 +32,266 @@ from mercer.kernels.statements import (
     lengths_of,
     mixed_frequencies,
 )
-from mercer.settings import number
+from mercer.points import SparseRows, as_points
+from mercer.settings import number, numbers
 
-BESSEL = 1e-12
-"""Relative error allowed to the Matérn profile beside its argument's; 3e-13 was the worst seen."""
+Bandwidth: TypeAlias = float | tuple[float, ...] | str
+"""A length, one length for each coordinate, or the rule that finds it from data."""
+
+DISTANCE_RULES = ("median", "neighbours", "quantiles")
+"""Rules that find a bandwidth from the distances of points: see `typical_distance`."""
+
+NEIGHBOUR = 7
+"""The nearest neighbour whose distance is a bandwidth, by the rule of that name."""
+
+QUANTILES = (0.1, 0.9)
+"""Of the squared distances, between whose inverses a bandwidth lies by the rule of that name."""
+
+RULES = (*DISTANCE_RULES, "scale")
+"""Rules for a bandwidth: by distances (`typical_distance`) of at most 1 000 points; or
+√(p·variance/2), scikit-learn's gamma="scale"."""
+
+
+LENGTHS = dict.fromkeys(("length_scale", "lengthscale", "sigma"), "bandwidth")
+"""What a bandwidth is called in other libraries."""
+
+
+def positive(v: Any, name: str) -> float:
+    """Return a parameter that is greater than zero."""
+    return number(v, name, above=0.0)
+
+
+def checked_bandwidth(v: Any, name: str) -> Bandwidth:
+    """Return a bandwidth: positive, one per coordinate, or the name of a rule."""
+    if isinstance(v, str):
+        if v in RULES:
+            return v
+        raise InvalidParameter(f"{name} knows the rules {', '.join(RULES)}, found {v!r}")
+    if getattr(v, "ndim", None) == 0:
+        v = as_numpy(v).item()
+    if isinstance(v, Real):
+        return positive(v, name)
+    if v is None:
+        raise InvalidParameter(
+            f"{name} must be a number > 0, a sequence of them or a rule ({', '.join(RULES)}), "
+            "found None"
+        )
+    return numbers(v, name, positive)
+
+
+class Metric(Kernel):
+    """A function of the distance ‖(x - y)/bandwidth‖ in some norm."""
+
+    __slots__ = ()
+    is_vectorial: ClassVar[bool] = True
+    equivalents: ClassVar[Mapping[str, str]] = LENGTHS
+    length_name: ClassVar[str] = "bandwidth"
+    """The parameter by which differences are divided."""
+    bandwidth: Bandwidth
+    norm: float = 2.0
+
+    @property
+    def inner_weight(self) -> float | None:
+        return 0.0  # differences of points do not know their origin
+
+    @property
+    def is_steep(self) -> bool:
+        return True  # as far as is known
+
+    @property
+    def is_smooth(self) -> bool:
+        return False
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        return self.distance_symbols()
+
+    def distance_symbols(self) -> dict[str, str]:
+        """Return s for the squared distance, r for the distance, t for a coordinate of x - y."""
+        ell = self.length_name
+        if isinstance(getattr(self, ell), tuple):
+            squares = f"sum(j, (x[j] - y[j])**2 / {ell}[j]**2)"
+            return {"s": squares, "r": f"sqrt({squares})", "t": f"((x[j] - y[j]) / {ell}[j])"}
+        squares = f"norm(x - y)**2 / {ell}**2"
+        return {"s": squares, "r": f"norm(x - y) / {ell}", "t": f"(x[j] - y[j]) / {ell}"}
+
+    @property
+    def length(self) -> Scale:
+        """The bandwidth as numbers."""
+        if isinstance(self.bandwidth, str):
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
+            )
+        return self.bandwidth
+
+    def stretch(self, scale: Scale) -> Kernel:
+        length = multiply_scales(self.length, scale)
+        return replace(self, **{self.length_name: length})  # type: ignore[type-var]
+
+    @property
+    def unit(self) -> Scale:
+        """The bandwidth as numbers, 1 where data are still to decide."""
+        return 1.0 if isinstance(self.bandwidth, str) else self.bandwidth
+
+    @property
+    def reads_sparse(self) -> bool:
+        return self.norm == 2.0
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if not isinstance(self.bandwidth, str):
+            return self
+        given = as_points(x, "x")
+        if isinstance(given, SparseRows):
+            bandwidth = self._of_sparse(given)
+        elif self.bandwidth in DISTANCE_RULES:
+            bandwidth = self._by_distances(sample_points(given))
+        elif hasattr(given, "deviation"):  # on a device, where it is found
+            columns = cast(Array, given).shape[1]
+            bandwidth = varying(given.deviation()) * float(np.sqrt(columns / 2.0))
+        else:
+            bandwidth = positive_scale(as_numpy(vectors(given)))
+        if bandwidth == np.inf:
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} of these data is too large for a double; "
+                "rescale the data or give a number"
+            )
+        return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
+
+    def _of_sparse(self, x: SparseRows) -> float:
+        """Return the bandwidth of sparse rows by the rule."""
+        if self.bandwidth in DISTANCE_RULES:
+            squares = Table(sample_points(x)).distance(self.norm) ** 2
+            return typical_distance(squares, str(self.bandwidth), type(self).__name__)
+        return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
+
+    def _by_distances(self, points: Points) -> float:
+        """Return a typical distance of rows, which may be finite where the largest is not."""
+        rows = vectors(points)
+        largest = float(np.max(np.abs(as_numpy(rows)), initial=0.0))
+        # A distance is at most the sum over real coordinates of twice the largest of them.
+        unit = 2.0 ** (4 * rows.shape[1]).bit_length() if largest > LARGEST_SQUARE else 1.0
+        with np.errstate(over="ignore"):
+            pairs = Table(points if unit == 1.0 else rows / unit)
+            distances = as_numpy(pairs.distance(self.norm))
+        most = float(np.max(distances, initial=0.0)) or 1.0
+        if most == np.inf:
+            return most
+        shares = (distances / most) ** 2  # of the largest: so that squares do not overflow
+        found = typical_distance(shares, str(self.bandwidth), type(self).__name__)
+        return unit * (most * found)
+
+
+def positive_scale(rows: Array) -> float:
+    """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
+    return deviation_scale(rows, rows.size, rows.shape[1])
+
+
+def deviation_scale(entries: Array, count: int, columns: int) -> float:
+    """Return the same of a table that has these entries, and zeros up to a count."""
+    unit = float(np.max(np.abs(entries), initial=0.0))
+    shares = entries / unit if unit > 0 else entries
+    mean = shares.sum() / max(count, 1)
+    zeros = count - entries.size
+    squares = float(np.sum(np.abs(shares - mean) ** 2)) + zeros * float(np.abs(mean)) ** 2
+    variance = squares / max(count, 1)
+    spread = varying(float(np.sqrt(variance)))  # in units: squares may overflow
+    return unit * spread * float(np.sqrt(columns / 2.0))
+
+
+def varying(deviation: float) -> float:
+    """Return a standard deviation, refused where there is none."""
+    if deviation == 0.0:
+        raise InvalidParameter(
+            "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
+        )
+    return deviation
+
+
+MEDIAN_SAMPLE = 1000
+"""A median over this many points (half a million pairs) is exact enough for a bandwidth."""
+
+
+def sample_points(x: Points) -> Points:
+    """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
+    x = as_points(x, "x")
+    n = how_many(x)
+    if hasattr(x, "on_host"):  # on a device
+        few: Points = x[_chosen(n)].on_host()
+        return few
+    if n <= MEDIAN_SAMPLE:
+        return x
+    chosen = _chosen(n)
+    if hasattr(x, "picked"):
+        some: Points = x.picked(chosen)
+        return some
+    if is_array_api_obj(x):
+        xp = namespace(x)
+        return xp.take(x, xp.asarray(chosen), axis=0)
+    rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
+    return [rows[int(i)] for i in chosen]
+
+
+def sample_weights(weights: Array) -> Array:
+    """Return the weights of the points that `sample_points` returns."""
+    return np.asarray(weights[_chosen(len(weights))])
+
+
+def _chosen(n: int) -> Array:
+    """Return the numbers of at most so many of n points."""
+    count = min(n, MEDIAN_SAMPLE)
+    return np.sort(np.random.default_rng(0).choice(n, count, replace=False))
+
+
+def typical_distance(squares: Any, rule: str, what: str) -> float:
+    r"""Return a length that distances suggest for a bandwidth, from a matrix of their squares.
+
+    "median" is that of the distances between different points; "neighbours" the median distance of
+    a point to the seventh nearest other; "quantiles" lies between the tenth and the ninetieth
+    hundredth of the squared distances,
+
+    .. math:: \sigma^2 = \Big(\frac{1}{q_{0.1}} + \frac{1}{q_{0.9}}\Big)^{-1}
+
+    the middle of the range in which Gaussian kernels :math:`e^{-\|x-y\|^2/2\sigma^2}` were found
+    to serve (Caputo et al., 2002; Zelnik-Manor & Perona, 2004, for the seventh neighbour).
+
+    >>> line = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
+    >>> typical_distance(line, "median", "x"), typical_distance(line, "neighbours", "x")
+    (2.0, 3.0)
+    """
+    matrix = as_numpy(squares)
+    upper = matrix[np.triu_indices(len(matrix), 1)]
+    apart = upper[upper > 0]
+    if not len(apart):
+        raise InvalidInput(
+            f"the bandwidth {rule!r} is undefined: all points are equal for {what}. "
+            "Give the bandwidth as a number"
+        )
+    if rule == "quantiles":
+        low, high = np.quantile(apart, QUANTILES)
+        return float(np.sqrt(low / (1.0 + low / high)))
+    if rule == "neighbours":
+        others = np.sort(np.where(matrix > 0, matrix, np.inf), axis=1)
+        known = np.sum(np.isfinite(others), axis=1)
+        places = np.minimum(NEIGHBOUR, known) - 1
+        apart = others[np.arange(len(matrix)), places][known > 0]
+    return float(np.sqrt(np.median(apart)))
+
+
+VANISHED = 2.0
+"""Below so many times the smallest number an exponential is 0, at e^-86.9 or e^-708."""
 
 
 class Radial(Metric):
-    """A function of the squared Euclidean distance s = ‖(x - y)/bandwidth‖²: its profile.
+    r"""A function of the squared Euclidean distance s = ‖(x - y)/bandwidth‖²: its profile.
+
+    .. math:: k(x, y) = f(\|x - y\|^2 / \sigma^2)
 
     A profile that is positive definite in every dimension is a mixture of :math:`e^{-as}`
     (Schoenberg), so that both its value and its slope are largest at 0. A kernel of which this is
     not true, or whose profile is not computed to within 8 units of rounding of its largest value,
     states bounds of its own in `evaluate_bounds`; `check_kernel` tells.
+
+    Points are vectors, real or complex; the bandwidth σ > 0, one number or one for each coordinate.
 
     >>> isinstance(Gaussian(2.0), Radial), Gaussian(2.0).profile(np.array([0.0, 2.0])).round(4)
     (True, array([1.    , 0.3679]))
@@ -179,6 +433,9 @@ class Gaussian(Radial):
     In terms of :math:`\gamma = 1/(2\sigma^2)` it is :math:`e^{-\gamma\|x-y\|^2}`. A bandwidth may
     be a rule that a model resolves once, at its fit: "median", "neighbours", "quantiles", "scale".
 
+    Points are vectors, real or complex; ``bandwidth`` > 0, one number or one for each coordinate,
+    or a rule.
+
     >>> Gaussian(bandwidth=0.5)([[0.0]], [[1.0]])
     array([[0.13533528]])
 
@@ -194,6 +451,22 @@ class Gaussian(Radial):
     def profile(self, s: Array) -> Array:
         return exp(s, -0.5)
 
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        r"""Return the bounds of all radial kernels, and one that is relative to the value.
+
+        A squared distance that is off by δ multiplies the value by :math:`e^{\delta/2}`; so does
+        the rounding of s/2, which is at most twice the largest squared norm.
+        """
+        found = Radial.evaluate_bounds(self, arithmetic)
+        assert found is not None
+        argument = 2.0 * arithmetic.largest[self.unit] * arithmetic.unit
+        off = arithmetic.squares_error(self.unit) / 2.0 + argument
+        if off > 1.0:  # points far apart, whose values are 0
+            return found
+        share = float(np.expm1(off))
+        share += FUNCTION * arithmetic.unit * (1.0 + share)
+        return found._replace(relative=share, lost=VANISHED * arithmetic.underflow)
+
     def mixing(self, count: int, rng: np.random.Generator) -> Array:
         return np.ones(count)
 
@@ -206,320 +479,3 @@ class Gaussian(Radial):
 
 USUAL_KERNEL = Gaussian("median")
 """The kernel where none is named; its bandwidth is the median distance of the points."""
-
-
-HALF_INTEGERS: Mapping[float, tuple[float, ...]] = {
-    0.5: (1.0,),
-    1.5: (1.0, 1.0),
-    2.5: (1.0, 1.0, 1.0 / 3.0),
-}
-"""Coefficients of the polynomial in z that multiplies exp(-z) in Matérn's profile, by ν."""
-
-
-@value
-class Matern(Descending, Radial):
-    r"""The Matérn kernel of smoothness ν; the exponential at ν = 1/2, the Gaussian at ν = ∞.
-
-    .. math:: k(x, y) = \frac{2^{1-\nu}}{\Gamma(\nu)}\, z^\nu K_\nu(z),
-        \quad z = \sqrt{2\nu}\, \frac{\|x - y\|}{\sigma}, \quad \nu > 0
-
-    Its functions are those of the Sobolev space of order ν + p/2 in p dimensions.
-
-    >>> Matern(nu=1.5, bandwidth=1.3)([[0.0]], [[1.0]])
-    array([[0.61540677]])
-
-    Kroese et al., (6.16).
-    """
-
-    nu: float = 1.5
-    bandwidth: Bandwidth = 1.0
-    domain: ClassVar[Domain] = {
-        "nu": lambda v, name: number(v, name, above=0.0, allowed=np.inf),
-        "bandwidth": checked_bandwidth,
-    }
-    theorem: ClassVar[str] = "the characteristic function of a multivariate Student law"
-
-    @property
-    def formula(self) -> str:
-        closed = {0.5: "exp(-r)", 1.5: "(1 + z) * exp(-z)", np.inf: "exp(-s / 2)"}
-        closed[2.5] = "(1 + z + z**2 / 3) * exp(-z)"
-        return closed.get(self.nu, "2**(1 - nu) / Gamma(nu) * z**nu * K[nu](z)")
-
-    @property
-    def symbols(self) -> Mapping[str, str]:
-        symbols = self.distance_symbols()
-        return {**symbols, "z": f"sqrt({2.0 * self.nu!r}) * {symbols['r']}"}
-
-    def mixing(self, count: int, rng: np.random.Generator) -> Array:
-        if self.nu == np.inf:
-            return np.ones(count)
-        return np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, count))  # Student's law
-
-    @property
-    def steepest(self) -> float:
-        if self.nu <= 1.0:
-            return np.inf
-        return 0.5 if self.nu == np.inf else self.nu / (2.0 * (self.nu - 1.0))
-
-    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
-        found = Radial.evaluate_bounds(self, arithmetic)
-        assert found is not None
-        if self.nu == np.inf:
-            return found
-        return found._replace(error=found.error + BESSEL, is_proved=False)
-
-    def _z(self, distance: Array) -> Array:
-        return as_numpy(distance) * float(np.sqrt(2.0) * np.sqrt(self.nu))  # 2ν may overflow
-
-    def _at(self, distance: Array) -> Array:
-        if not is_numpy_array(distance) and self.nu in HALF_INTEGERS:  # where the points are
-            z = distance * float(np.sqrt(2.0 * self.nu))
-            return sum(c * z**j for j, c in enumerate(HALF_INTEGERS[self.nu])) * exp(z, -1.0)
-        return namespace(distance).asarray(matern(self._z(distance), self.nu))
-
-    def _slope_at(self, distance: Array) -> Array:
-        slope = matern_slope(self._z(distance), self.nu)
-        return namespace(distance).asarray(2.0 * self.nu * slope)
-
-    def profile(self, s: Array) -> Array:
-        return exp(s, -0.5) if self.nu == np.inf else self._at(namespace(s).sqrt(s))
-
-    def profile_slope(self, s: Array) -> Array:
-        if self.nu == np.inf:
-            return -0.5 * exp(-0.5 * s)
-        return self._slope_at(namespace(s).sqrt(s))
-
-    # Through the distance: a small ν changes where the square is no longer a double.
-    def evaluate(self, pairs: Pairs) -> Array:
-        if self.nu == np.inf:
-            return Radial.evaluate(self, pairs)
-        return self._at(pairs.distance(2.0, self.length))
-
-    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
-        xp = pairs.xp
-        if self.nu <= 1.0:
-            rate = matern_descent(self._z(r), self.nu) * float(np.sqrt(2.0 * self.nu))
-            descent = xp.asarray(rate)
-        else:
-            slope = exp(-0.5 * r * r) if self.nu == np.inf else -2.0 * self._slope_at(r)
-            descent = xp.where(slope > 0, slope * r, 0.0)
-        return descent, xp.where(descent > 0, descent * r, 0.0)  # r may be infinite
-
-
-@value
-class RationalQuadratic(Descending, Radial):
-    r"""A mixture of Gaussians over all bandwidths.
-
-    .. math:: k(x, y) = \left(1 + \frac{\|x - y\|^2}{2 a \sigma^2}\right)^{-a}, \quad a > 0
-
-    >>> RationalQuadratic(shape=1.0, bandwidth=1.0)([[0.0]], [[2.0]])
-    array([[0.33333333]])
-
-    It is the Gaussian mixed over inverse squared bandwidths with a Gamma law of shape a.
-    """
-
-    shape: float = 1.0
-    bandwidth: Bandwidth = 1.0
-    domain: ClassVar[Domain] = {"shape": positive, "bandwidth": checked_bandwidth}
-    theorem: ClassVar[str] = "a mixture of Gaussians with nonnegative weights"
-    formula: ClassVar[str] = "(1 + s / (2 * shape))**-shape"
-    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "alpha": "shape"}
-
-    def profile(self, s: Array) -> Array:
-        return exp(-self.shape * self._log(s))
-
-    def mixing(self, count: int, rng: np.random.Generator) -> Array:
-        return np.sqrt(rng.gamma(self.shape, 1.0 / self.shape, count))
-
-    def profile_slope(self, s: Array) -> Array:
-        return -0.5 * exp(-(self.shape + 1.0) * self._log(s))
-
-    def profile_partials(self, s: Array) -> dict[str, Array]:
-        return {"shape": self._in_shape(self._log(s))}
-
-    def _log(self, s: Array) -> Array:
-        """Return log(1 + s/2a)."""
-        return namespace(s).log1p(s / (2.0 * self.shape))
-
-    def _in_shape(self, log: Array) -> Array:
-        xp = namespace(log)
-        in_shape: Array = exp(-self.shape * log) * (-xp.expm1(-log) - log)
-        return in_shape
-
-    # Through logarithms of distances: a small a changes where the square is no longer a double.
-    def _log_at(self, pairs: Pairs) -> Array:
-        xp = pairs.xp
-        s = pairs.squared_distance(self.length)
-        with np.errstate(over="ignore", divide="ignore"):
-            near = self._log(s)
-            is_far = (s >= LARGEST_SQUARE) | ~xp.isfinite(near)
-            if not bool(xp.any(is_far)):
-                return near
-            before, after = (
-                (self.length, 1.0) if isinstance(self.length, tuple) else (1.0, self.length)
-            )
-            half = xp.log(pairs.distance(2.0, before)) - float(np.log(after))
-        return xp.where(is_far, 2.0 * half - float(np.log(2.0) + np.log(self.shape)), near)
-
-    def evaluate(self, pairs: Pairs) -> Array:
-        return exp(-self.shape * self._log_at(pairs))
-
-    def evaluate_squares(self, pairs: Pairs) -> Array:
-        return -2.0 * pairs.xp.expm1(-self.shape * self._log_at(pairs))
-
-    def other_partials(self, pairs: Pairs, r: Array) -> dict[str, Array]:
-        return {"shape": self._in_shape(self._log_at(pairs))}
-
-    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
-        xp = pairs.xp
-        log = self._log_at(pairs)
-        k, root = exp(-self.shape * log), exp(-0.5 * log)
-        # √(2a) is the limit of the product. Its factors: root² may be 0 where r is huge.
-        reach = xp.where(xp.isfinite(r), root * r, float(np.sqrt(2.0 * self.shape)))
-        return k * root * reach, k * reach * reach
-
-
-def _norm(v: Any, name: str) -> float:
-    p = number(v, name)
-    if not 1.0 <= p <= 2.0:
-        raise NotPositiveDefinite(
-            f"exp(-‖x-y‖_p) is positive definite in every dimension for 1 <= p <= 2 only, "
-            f"found {name} = {p!r}"
-        )
-    return p
-
-
-@value
-class Laplacian(Metric):
-    r"""The exponential of a distance, in the norm that sums coordinates unless told otherwise.
-
-    .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|_p}{\sigma}\right), \quad 1 \le p \le 2
-
-    >>> Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]])
-    array([[0.36787944]])
-
-    Of complex points, real and imaginary parts count as coordinates. Its slope at x = y does not
-    exist; 0 is returned there.
-    """
-
-    bandwidth: Bandwidth = 1.0
-    norm: float = 1.0
-    domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth, "norm": _norm}
-    theorem: ClassVar[str] = "the p-norm is conditionally negative definite for 1 <= p <= 2"
-    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "gamma": "1/bandwidth, for norm=1"}
-
-    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
-        return (self.unit,) if self.norm == 2.0 or columns == 1 else None
-
-    @property
-    def formula(self) -> str:
-        if isinstance(self.bandwidth, tuple):
-            return "exp(-norm((x - y) / bandwidth, norm))"
-        return "exp(-norm(x - y, norm) / bandwidth)"
-
-    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
-        if self.norm not in (1.0, 2.0) and dimension > 1:
-            return Metric.frequencies(self, dimension, count, rng)  # which refuses
-        lengths = lengths_of(self.length, dimension)
-        if self.norm == 2.0:
-            waves = mixed_frequencies(dimension, count, rng, Matern(0.5).mixing)
-        else:
-            waves = rng.standard_cauchy((count, dimension))
-        return Frequencies(waves / lengths, np.full(count, count**-0.5))
-
-    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
-        if self.norm != 2.0:
-            return None
-        error = arithmetic.distance_error(self.unit)
-        return Bound(1.0, error + FUNCTION * arithmetic.unit)
-
-    def evaluate(self, pairs: Pairs) -> Array:
-        return exp(pairs.distance(self.norm, self.length), -1.0)
-
-    def evaluate_squares(self, pairs: Pairs) -> Array:
-        return -2.0 * pairs.xp.expm1(-pairs.distance(self.norm, self.length))
-
-    def _distance_slope(self, pairs: Pairs) -> tuple[Array, Array, Array]:
-        """Return k, the scaled differences, and the gradient of the scaled distance in them."""
-        xp = pairs.xp
-        distance = pairs.distance(self.norm, self.length)
-        gaps = pairs.difference(self.length)
-        ratio = xp.abs(gaps) / xp.where(distance > 0, distance, 1.0)[..., None]
-        return exp(-distance), gaps, xp.sign(gaps) * ratio ** (self.norm - 1.0)
-
-    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        k, gaps, slope = self._distance_slope(pairs)
-        length = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
-        each = k[..., None] * slope * gaps / length
-        per_column = isinstance(self.length, tuple)
-        return {"bandwidth": each if per_column else pairs.xp.sum(each, axis=-1)}
-
-    def evaluate_slopes(self, pairs: Pairs) -> Array:
-        k, _, slope = self._distance_slope(pairs)
-        return -k[..., None] * slope / pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
-
-
-def _distance_power(v: Any, name: str) -> float:
-    power = number(v, name, above=0.0)
-    if power > 2.0:
-        raise NotPositiveDefinite(
-            f"-‖x-y‖^β is conditionally positive definite for 0 < β <= 2 only, found {name} = "
-            f"{power!r}"
-        )
-    return power
-
-
-@value
-class NegativeDistance(Descending):
-    r"""Minus a power of the distance: conditionally positive definite, not positive definite.
-
-    .. math:: k(x, y) = -\|x - y\|^\beta, \quad 0 < \beta \le 2
-
-    It is valid wherever weights sum to zero: in kernel PCA, in systems whose null space holds the
-    constants, and through `centred` or `exp`, which make it positive definite.
-
-    >>> NegativeDistance(exponent=1.0)([[0.0]], [[3.0, ]])
-    array([[-3.]])
-    """
-
-    exponent: float = 1.0
-    bandwidth: Bandwidth = 1.0
-    domain: ClassVar[Domain] = {"exponent": _distance_power, "bandwidth": checked_bandwidth}
-    theorem: ClassVar[str] = "a power <= 2 of a Hilbert space distance is conditionally negative"
-    formula: ClassVar[str] = "-r**exponent"
-
-    @property
-    def kind(self) -> Kind:
-        return Kind.CONDITIONAL
-
-    @property
-    def refutation(self) -> str:
-        return (
-            "k(x, x) = 0 > k(x, y) for different points x and y, so c = (1, 1) has "
-            "c*Kc = 2 k(x, y) < 0"
-        )
-
-    @property
-    def is_affine(self) -> bool:
-        return self.exponent == 2.0
-
-    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
-        unit, distance = arithmetic.unit, arithmetic.distance(self.unit)
-        value = distance**self.exponent
-        if self.exponent >= 1.0:
-            slope = self.exponent * distance ** (self.exponent - 1.0)
-            error = slope * arithmetic.distance_error(self.unit)
-        else:
-            error = self.exponent * value * (arithmetic.accuracy / 2.0 + FUNCTION * unit)
-        return Bound(value, error + FUNCTION * unit * value, 0.0)
-
-    def evaluate(self, pairs: Pairs) -> Array:
-        # The distance, not its square: without a profile to bound them, powers need its range.
-        return 0.0 - pairs.distance(2.0, self.length) ** self.exponent
-
-    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
-        growth: Array = self.exponent * r**self.exponent
-        return growth / r, growth
-
-    def other_partials(self, pairs: Pairs, r: Array) -> dict[str, Array]:
-        return {"exponent": -(r**self.exponent) * pairs.xp.log(r)}

@@ -10,7 +10,8 @@ from mercer.check import Array, Points
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.pairs import Pairs, Table
-from mercer.kernels.radial import Gaussian, Laplacian
+from mercer.kernels.radial import Gaussian
+from mercer.kernels.stationary import Laplacian
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.settings import number, whole
 

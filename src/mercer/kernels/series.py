@@ -71,6 +71,8 @@ class FeatureMap(Kernel):
     φ takes points as you pass them (a list stays a list) and returns one row of features for
     each; two maps may give one kernel.
 
+    Points are of any kind that ``phi`` takes.
+
     >>> once = FeatureMap(lambda x: np.asarray(x))
     >>> twice = FeatureMap(lambda x: np.hstack([x, x]) / np.sqrt(2))
     >>> once([[2.0]], [[3.0]]), twice([[2.0]], [[3.0]])
@@ -102,6 +104,8 @@ class Series(Kernel):
     The condition is Σ λᵢ|ξᵢ(x)|² < ∞ at every x (Σ λᵢ < ∞ is not enough), which for finitely
     many functions says that they are finite. Each ξᵢ takes points as you pass them (a list stays
     a list) and returns one number each.
+
+    Points are of any kind that the ``functions`` take; ``weights`` λ ≥ 0, one for each.
 
     >>> k = Series([lambda x: 1.0 + 0.0 * x, lambda x: x], [1.0, 2.0])
     >>> k(np.array([3.0]), np.array([4.0]))

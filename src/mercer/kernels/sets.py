@@ -128,6 +128,8 @@ class Intersection(SetKernel):
 
     .. math:: k(A, B) = |A \cap B|
 
+    Points are finite sets of hashable elements, of the ``universe`` where one is given.
+
     >>> Intersection()([{1, 2}], [{2, 3}])
     array([[1.]])
 
@@ -156,6 +158,8 @@ class Jaccard(SetKernel):
     Empty sets share one unit vector of their own: 1 among themselves, 0 with all others. It is
     `mercer.kernels.Tanimoto` of the indicators of the elements.
 
+    Points are finite sets of hashable elements, of the ``universe`` where one is given.
+
     >>> Jaccard()([{1, 2}, set()], [{2, 3}, set()]).round(3)
     array([[0.333, 0.   ],
            [0.   , 1.   ]])
@@ -181,6 +185,8 @@ class UnionComplement(SetKernel):
 
     .. math:: k(A, B) = |D \setminus (A \cup B)|
 
+    Points are finite sets of hashable elements of the ``universe``, which is finite.
+
     >>> UnionComplement({1, 2, 3, 4, 5})([{1, 2}], [{2, 3}])
     array([[2.]])
 
@@ -203,6 +209,8 @@ class Agreement(SetKernel):
     r"""The number of elements of a universe D on which two sets agree.
 
     .. math:: k(A, B) = |A \cap B| + |D \setminus (A \cup B)|
+
+    Points are finite sets of hashable elements of the ``universe``, which is finite.
 
     >>> Agreement({1, 2, 3, 4, 5})([{1, 2}], [{2, 3}])
     array([[3.]])
@@ -230,6 +238,9 @@ class AllSubsets(SetKernel):
 
     Its features are the indicators of all subsets, so it is an inner product and needs no
     further proof.
+
+    Points are finite sets of hashable elements, of the ``universe`` where one is given; two may
+    share at most 1023.
 
     >>> AllSubsets()([{1, 2}], [{2, 3}])
     array([[2.]])

@@ -12,11 +12,11 @@ import numpy as np
 from mercer.callables import called
 from mercer.check import Array, Points, namespace
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
-from mercer.kernels.radial import Matern
+from mercer.kernels.radial import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.statements import Arithmetic, Bound, Frequencies, lengths_of
+from mercer.kernels.stationary import Matern
 from mercer.settings import is_yes
 
 
@@ -116,11 +116,16 @@ class Periodic(Coordinatewise):
 
     .. math:: k(x, y) = \prod_j \exp\left(-\frac{2 \sin^2(\pi (x_j - y_j)/T)}{\sigma^2}\right)
 
+    Points are vectors, real or complex; ``period`` T > 0, one number or one for each coordinate;
+    ``bandwidth`` σ > 0.
+
     >>> Periodic(period=3.0)([[0.0]], [[3.0]])
     array([[1.]])
 
     It is the Gaussian on the circle, one circle for each coordinate. Of complex points, real and
     imaginary parts count as coordinates.
+
+    Rasmussen and Williams, Gaussian processes for machine learning, 2006, chapter 4.
     """
 
     period: float | tuple[float, ...] = 1.0
@@ -193,6 +198,9 @@ class Sinc(Coordinatewise):
     .. math:: k(x, y) = \prod_j \frac{\sin t_j}{t_j}, \quad t = (x - y)/\sigma
 
     Of complex points, real and imaginary parts count as coordinates.
+
+    Points are vectors, real or complex; ``bandwidth`` > 0, one number or one for each coordinate,
+    or a rule.
 
     >>> Sinc()([[0.0]], [[1.0]])
     array([[0.84147098]])
@@ -312,6 +320,9 @@ class Characteristic(Coordinatewise):
     independent: k(x, y) = ψ((x - y)/σ), where ψ gets the gaps with the coordinates on a last axis
     and returns a value for each pair. `Bessel` and `Waves` are joint laws by name.
 
+    Points are vectors, real or complex, and real with ``joint``; the ``law`` is symmetric;
+    ``bandwidth`` > 0, one number or one for each coordinate, or a rule.
+
     >>> Characteristic("cauchy")([[0.0]], [[1.0]])
     array([[0.36787944]])
     >>> tilted = Characteristic(lambda t: np.exp(-0.5 * (t[..., 0] + t[..., 1]) ** 2), joint=True)
@@ -424,6 +435,9 @@ class Sobolev(Metric):
 
     where p is the number of real coordinates. It is normalised to 1 at zero, which the text's form
     is not, and its law is Student's with 2s - p degrees of freedom, rescaled.
+
+    Points are vectors, real or complex; ``s`` > p/2; ``bandwidth`` > 0, one number or one for each
+    coordinate, or a rule.
 
     >>> Sobolev(s=1.0)([[0.0]], [[1.0]])
     array([[0.36787944]])

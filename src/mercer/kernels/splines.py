@@ -67,10 +67,14 @@ class Brownian(SplineKernel):
 
     .. math:: k(x, y) = \min(x, y), \quad x, y \ge 0
 
+    Points are real numbers ≥ 0.
+
     >>> Brownian()([2.0], [3.0])
     array([[2.]])
 
     Its slope at x = y does not exist; 1/2, the mean of both sides, is returned there.
+
+    Rasmussen and Williams, Gaussian processes for machine learning, 2006, on the Wiener process.
     """
 
     theorem: ClassVar[str] = "the inner product of the indicators of [0, x] and [0, y]"
@@ -94,6 +98,8 @@ class CubicSpline(SplineKernel):
 
     .. math:: k(x, y) = \tfrac{1}{2} \max(x, y) \min(x, y)^2 - \tfrac{1}{6} \min(x, y)^3,
         \quad x, y \ge 0
+
+    Points are real numbers ≥ 0.
 
     >>> CubicSpline()([0.5], [1.0])
     array([[0.10416667]])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import Array, chunks
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.pairs import INNER, Scale, Statistic
 from mercer.kernels.point_pairs import DISTANCE_ACCURACY
@@ -44,12 +44,18 @@ def gamma(terms: int, unit: float) -> float:
 
 
 class Bound(NamedTuple):
-    """Bounds for a value's modulus and for its error, and for the value itself if it is lower."""
+    """Bounds for a value's modulus and for its error, and for the value itself if it is lower.
+
+    Where ``relative`` is finite values are never negative, and wrong by at most that share of
+    themselves and ``lost``, what numbers too small for the precision may take or add.
+    """
 
     value: float
     error: float
     above: float = np.inf
     is_proved: bool = True
+    relative: float = np.inf
+    lost: float = 0.0
 
     @property
     def top(self) -> float:
@@ -116,7 +122,12 @@ class Arithmetic:
         """Return the bounds of a product."""
         value = a.value * b.value
         error = a.value * b.error + b.value * a.error + a.error * b.error
-        return Bound(value, error + self.unit * value + self.underflow)
+        relative = (1.0 + a.relative) * (1.0 + b.relative) * (1.0 + self.unit) - 1.0
+        # What one factor lost is multiplied by the other, which may be large.
+        lost = (a.value + a.error) * b.lost + (b.value + b.error) * a.lost + a.lost * b.lost
+        lost = (1.0 + self.unit) * lost + self.underflow
+        error += self.unit * value + self.underflow
+        return Bound(value, error, relative=relative, lost=lost)
 
     def power(self, base: Bound, exponent: int) -> Bound:
         """Return the bounds of a whole power.
@@ -175,10 +186,10 @@ def lengths_of(scale: Scale, dimension: int) -> Array:
 def orthogonal_directions(dimension: int, count: int, rng: np.random.Generator) -> Array:
     """Return unit vectors, each block of ``dimension`` of them orthonormal and uniform."""
     blocks = []
-    for _ in range(-(-count // dimension)):
-        q, r = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+    for rows in chunks(count, dimension):  # of many coordinates no more than are asked for
+        q, r = np.linalg.qr(rng.standard_normal((dimension, rows.stop - rows.start)))
         blocks.append((q * np.sign(np.diag(r))).T)
-    return np.vstack(blocks)[:count]
+    return np.vstack(blocks)
 
 
 class Kind(Enum):
@@ -327,6 +338,14 @@ class Statements(ABC):
         >>> from mercer import Gaussian, Linear
         >>> (0.5 * Linear() + 1.0).is_affine, Gaussian(1.0).is_affine
         (True, False)
+        """
+        return False
+
+    @property
+    def is_of_mixed_data(self) -> bool:
+        """Whether it is a term of factor analysis of mixed data: a number, or a category over p.
+
+        Its inertia is then what that analysis gives a column, 1 or the number of levels less 1.
         """
         return False
 

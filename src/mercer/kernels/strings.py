@@ -202,6 +202,9 @@ class StringSpectrum(StringKernel):
     shorter than the length have no words. With an alphabet (its letters, or ``"dna"``, ``"rna"``,
     ``"protein"``) other letters are refused and the features have one column for each word.
 
+    Points are strings; ``length`` ℓ ≥ 1 is a whole number, ``alphabet`` a text of different letters
+    or a name.
+
     >>> StringSpectrum(2)(["GATTACA"], ["ATTATTA"])
     array([[6.]])
 
@@ -223,8 +226,13 @@ class StringBoundedRange(StringKernel):
 
     .. math:: k(s, t) = \sum_{1 \le |u| \le \ell} \#_u(s)\, \#_u(t)
 
+    Points are strings; ``length`` ℓ ≥ 1 is a whole number, ``alphabet`` a text of different letters
+    or a name.
+
     >>> StringBoundedRange(2)(["GATTACA"], ["ATTATTA"])
     array([[23.]])
+
+    Vishwanathan and Smola, Fast kernels for string and tree matching, 2003.
     """
 
     length: int
@@ -244,6 +252,9 @@ class MismatchSpectrum(StringKernel):
         \#^m_u(s) = \text{words } v \text{ of } s \text{ with } |\{i : u_i \ne v_i\}| \le m
 
     It needs the alphabet, over all of whose words the sum runs.
+
+    Points are strings; ``length`` ℓ ≥ 1 and ``mismatches`` m from 0 to ℓ are whole numbers,
+    ``alphabet`` a text of different letters or a name.
 
     >>> MismatchSpectrum(2, 1, "ab")(["aa"], ["ab", "bb"])
     array([[2., 2.]])
@@ -311,6 +322,9 @@ class GappySpectrum(StringKernel):
         \text{ of which } u \text{ is a subsequence}
 
     Without gaps it is the spectrum kernel. Strings shorter than a window have no words.
+
+    Points are strings; ``length`` ℓ ≥ 1 and ``gaps`` g ≥ 0 are whole numbers, ``alphabet`` a text
+    of different letters or a name.
 
     >>> GappySpectrum(2, 1)(["abc"], ["acb"])
     array([[2.]])

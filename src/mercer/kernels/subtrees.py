@@ -42,6 +42,9 @@ class Subtrees(Kernel):
     looked at. The sum over matchings takes 2^d steps for d neighbours of the node that has fewer,
     and no node may have more than 16.
 
+    Points are graphs, directed or not, whose nodes have at most 16 neighbours; ``depth`` d ≥ 0 is a
+    whole number, ``decay`` μ ≥ 0.
+
     >>> from mercer import Graph
     >>> path, star = Graph([(0, 1), (1, 2)]), Graph([(0, 1), (0, 2), (0, 3)])
     >>> Subtrees(1)([path, star])

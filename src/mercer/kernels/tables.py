@@ -12,14 +12,14 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, namespace
-from mercer.display import warn
+from mercer.display import first_names, warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, Row
 from mercer.kernels.algebra import Composite, Product, refuse_conditional, times
-from mercer.kernels.bandwidth import sample_points
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
 from mercer.kernels.guesses import guessed_kernels
 from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.radial import sample_points, sample_weights
 from mercer.kernels.variables import missing_word
 from mercer.points import (
     Paired,
@@ -31,8 +31,8 @@ from mercer.settings import nonnegative, numbers
 Key: TypeAlias = str | tuple[str, ...]
 """A column, or the columns of a group."""
 
-BALANCED = "balanced"
-"""The rule that weighs kernels so that each has inertia 1."""
+BALANCED, MIXED = "balanced", "mixed"
+"""The rules that weigh kernels: each has inertia 1, or what it has in analysis of mixed data."""
 
 
 def as_rows(points: Any) -> Points:
@@ -114,10 +114,10 @@ def _key(key: Any) -> Key:
 
 
 def _weights(v: Any, name: str) -> tuple[float, ...] | str | None:
-    if v is None or (isinstance(v, str) and v == BALANCED):
+    if v is None or (isinstance(v, str) and v in (BALANCED, MIXED)):
         return v
     if isinstance(v, str):
-        raise InvalidParameter(f"{name} are numbers or {BALANCED!r}, found {v!r}")
+        raise InvalidParameter(f"{name} are numbers, {MIXED!r} or {BALANCED!r}, found {v!r}")
     return numbers(v, name, nonnegative)
 
 
@@ -143,13 +143,17 @@ class Columns(Composite):
     Parameters
     ----------
     columns : mapping from a column, or a tuple of columns, to its kernel
-        By default all columns are used, each with the kernel of its type, and balanced: numbers
-        and time stamps standardised, categories by equality, strings by the triples of letters
-        they share, graphs by Weisfeiler–Lehman, sets by their intersection. Of numbers alone it
-        is standardised PCA.
-    weights : one number for each kernel, or "balanced"
+        By default all columns are used, each with the kernel of its type and ``"mixed"``: numbers
+        and time stamps standardised, categories by :math:`1_{a = b}/p_a`, which is the factor
+        analysis of mixed data (`FAMD`; of numbers alone standardised PCA, of Q categories Q times
+        `MCA`); strings by the triples of letters they share, graphs by Weisfeiler–Lehman, sets by
+        their intersection.
+    weights : one number for each kernel, "mixed" or "balanced"
         1 each by default. ``"balanced"`` divides each kernel by its inertia on the data, as the
-        standardisation of variables does: see `inertia`.
+        standardisation of variables does: see `inertia`. ``"mixed"`` leaves standardised numbers
+        and categories over their shares as they are (by what the data say of both, their inertia is
+        1 and the levels less 1), and divides the others by theirs, so that each counts as one
+        number.
     product : whether kernels are multiplied
     missing : {"error", "level"}
         ``"level"`` makes every `Category` take what is missing for one more category: its feature
@@ -173,7 +177,7 @@ class Columns(Composite):
            [0., 1., 1.],
            [0., 1., 1.]])
     >>> Columns().resolve({"height": [1.5, 2.0], "team": ["red", "blue"]})
-    Columns({"height": Standardised(centre=[1.75], scale=[0.25]), "team": Category(levels=None, shares=None, missing="error")}, weights=[1.0, 2.0])
+    Columns({"height": Standardised(centre=[1.75], scale=[0.25]), "team": Category(levels=["blue", "red"], shares=[0.5, 0.5], missing="error", unknown="zero")}, weights=[1.0, 1.0])
 
     Kroese et al., Theorem 6.5.5.
     """  # noqa: E501  (a doctest shows the kernel on one line)
@@ -220,7 +224,7 @@ class Columns(Composite):
         if not isinstance(rows, Rows):
             names = dict.fromkeys(name for row in members(rows) for name in row)
             rows = Rows({name: Field(name)(rows) for name in names})
-        return Columns(guessed_kernels(rows), weights=BALANCED)
+        return Columns(guessed_kernels(rows), weights=MIXED)
 
     @property
     def reads_vectors(self) -> bool:
@@ -250,12 +254,12 @@ class Columns(Composite):
     def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
         return pairs.mapped(self._field(child))
 
-    def resolve(self, x: Points) -> Kernel:
+    def resolve(self, x: Points, weights: Array | None = None) -> Kernel:
         if self.columns is None:
             guessed = Columns.guess(x)
-            kept = BALANCED if self.weights is None and not self.product else self.weights
+            kept = MIXED if self.weights is None and not self.product else self.weights
             found = replace(guessed, weights=kept, product=self.product, missing=self.missing)
-            return found.resolve(x)
+            return found.resolve(x, weights)
         rows = as_rows(x)
         children = {}
         for name, kernel in self.children().items():
@@ -263,18 +267,24 @@ class Columns(Composite):
             with in_column(name):
                 if not kernel.takes_missing:
                     refuse_missing(column)
-                children[name] = kernel.resolve(column)
-        return self.with_children(children).resolve_own(rows)
+                children[name] = kernel.resolve(column, weights)
+        return self.with_children(children).resolve_rules(rows, weights)
 
-    def resolve_own(self, x: Points) -> Kernel:
-        if self.weights != BALANCED:
+    def resolve_rules(self, x: Points, weights: Array | None) -> Kernel:
+        if not isinstance(self.weights, str):
             return self
-        inertias = {n: inertia(k, self.seen_by(n, x)) for n, k in self.children().items()}
+        keeps_inertia = self.weights == MIXED
+        inertias = {
+            name: 1.0
+            if keeps_inertia and kernel.is_of_mixed_data
+            else inertia(kernel, self.seen_by(name, x), weights)
+            for name, kernel in self.children().items()
+        }
         constant = [name for name, size in inertias.items() if size == 0.0]
         if constant:
             warn(
-                f"column {', '.join(map(repr, constant))} is the same in all rows for its kernel, "
-                "and counts for nothing",
+                f"column {first_names(list(map(repr, constant)))} is the same in all rows for its "
+                "kernel, and counts for nothing",
                 DataWarning,
             )
         return replace(self, weights=tuple(1.0 / v if v > 0.0 else 0.0 for v in inertias.values()))
@@ -431,19 +441,26 @@ def _holes(part: Points) -> Array:
     return np.array([is_missing(v) for v in members(part)], bool)
 
 
-def inertia(kernel: Kernel, x: Points) -> float:
+def inertia(kernel: Kernel, x: Points, weights: Array | None = None) -> float:
     r"""Return the mean squared distance of points to their mean in the space of a kernel.
 
-    .. math:: \frac{1}{n} \sum_i \|\varphi_i - \bar\varphi\|^2 = \frac{1}{2 n^2} \sum_{ij} d^2_{ij}
+    .. math:: \sum_i w_i \|\varphi_i - \bar\varphi\|^2 = \frac{1}{2} \sum_{ij} w_i w_j\, d^2_{ij}
 
-    Of kernels that are not linear, and more than a thousand points, a thousand decide.
+    with weights w that sum to 1, equal ones by default. Of kernels that are not linear, and more
+    than a thousand points, a thousand decide.
 
     >>> from mercer import Linear
     >>> inertia(Linear(), [[1.0], [3.0]])
     1.0
+    >>> inertia(Linear(), [[1.0], [3.0]], np.array([1.0, 3.0]))
+    0.75
     """
     if kernel.is_affine and kernel.kind is Kind.POSITIVE:
-        return float(np.var(as_numpy(kernel.features(x)), axis=0).sum())
-    squares = as_numpy(kernel.evaluate_squares(Table(sample_points(x))))
-    half = float(np.mean(squares)) / 2.0
+        features = as_numpy(kernel.features(x))
+        away = features - np.average(features, axis=0, weights=weights)
+        return float(np.average(away**2, axis=0, weights=weights).sum())
+    few = sample_points(x)
+    squares = as_numpy(kernel.evaluate_squares(Table(few)))
+    w = None if weights is None else sample_weights(weights)
+    half = float(np.average(np.average(squares, axis=0, weights=w), weights=w)) / 2.0
     return half if half > ZERO_SQUARE * float(np.max(np.abs(squares), initial=0.0)) else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -11,11 +10,11 @@ import numpy as np
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, namespace, vectors
 from mercer.errors import Advice, InvalidInput, InvalidParameter, Row
-from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_features, tally
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.point_pairs import hashable, listed
+from mercer.kernels.radial import positive
 from mercer.kernels.vectors import broadcast_y
 from mercer.settings import number, numbers
 
@@ -65,13 +64,18 @@ class Standardised(Kernel):
     .. math:: k(x, y) = \sum_j \frac{(x_j - m_j)(y_j - m_j)}{s_j^2}
 
     ``centre`` m and ``scale`` s are the means and standard deviations (divisor n) of the data
-    where they are not given. Its kernel principal components are those of standardised variables;
-    ``Standardised().gaussian("median")`` is a Gaussian kernel that no unit of measurement changes.
+    where they are not given, weighted where a model weighs its individuals. Its kernel principal
+    components are those of standardised variables; ``Standardised().gaussian("median")`` is a
+    Gaussian kernel that no unit of measurement changes.
+
+    Points are real vectors; ``centre`` and ``scale`` > 0 have a number for each coordinate.
 
     >>> Standardised(centre=[1.0, 0.0], scale=[2.0, 1.0])([[3.0, 1.0]], [[5.0, 4.0]])
     array([[6.]])
     >>> Standardised().resolve([[0.0], [4.0]])
     Standardised(centre=[2.0], scale=[2.0])
+
+    Kroese et al., Example 6.4, of standardised vectors.
     """
 
     centre: Sequence[float] | None = None
@@ -98,26 +102,31 @@ class Standardised(Kernel):
                 f"there are {len(self.centre)} centres and {len(self.scale)} scales"
             )
 
-    def resolve_own(self, x: Points) -> Kernel:
+    @property
+    def is_of_mixed_data(self) -> bool:
+        return self.scale is None or len(self.scale) == 1
+
+    def resolve_rules(self, x: Points, weights: Array | None) -> Kernel:
         if self.centre is not None and self.scale is not None:
             return self
         rows = as_numpy(vectors(x))
         largest = np.max(np.abs(rows), axis=0, initial=0.0)
         unit = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))
         shares = rows / unit  # exactly, and their squares are doubles
-        deviations = unit * shares.std(axis=0)
+        mean = np.average(shares, axis=0, weights=weights)
+        mean += np.average(shares - mean, axis=0, weights=weights)
+        spread = np.sqrt(np.average((shares - mean) ** 2, axis=0, weights=weights))
         # Rounding makes something of the deviation of equal numbers: √n u, and a bit more.
-        is_constant = shares.std(axis=0) <= 4.0 * np.finfo(float).eps * np.sqrt(len(rows))
+        is_constant = spread <= 4.0 * np.finfo(float).eps * np.sqrt(len(rows))
         if self.scale is None and np.any(is_constant):
             raise InvalidInput(
                 f"coordinate {int(np.argmax(is_constant))} is constant and has no standard "
                 "deviation; leave it out"
             )
-        centre = tuple((unit * shares.mean(axis=0)).tolist())
         return replace(
             self,
-            centre=centre if self.centre is None else self.centre,
-            scale=tuple(deviations.tolist()) if self.scale is None else self.scale,
+            centre=tuple((unit * mean).tolist()) if self.centre is None else self.centre,
+            scale=tuple((unit * spread).tolist()) if self.scale is None else self.scale,
         )
 
     @property
@@ -176,6 +185,12 @@ def missing_word(v: Any, name: str) -> str:
     return str(v)
 
 
+def _unknown_word(v: Any, name: str) -> str | None:
+    if v not in (None, "error", "zero"):
+        raise InvalidParameter(f"{name} must be 'error', 'zero' or None, found {v!r}")
+    return None if v is None else str(v)
+
+
 def _unknown(i: int, label: Hashable) -> InvalidInput:
     return InvalidInput(f"{Row(i)} is {label!r}, which is none of the levels", Row(i))
 
@@ -210,10 +225,16 @@ class Category(Counted):
 
     .. math:: k(a, b) = 1_{a = b} \quad\text{or}\quad k(a, b) = \frac{1_{a = b}}{p_a}
 
-    With ``shares="observed"``, p is how often a category occurs in the data: distances are then
-    those of multiple correspondence analysis, in which rare categories lie far out. With
-    ``levels`` other categories are refused. ``missing="level"`` makes one category of all that is
-    missing.
+    With ``shares="observed"``, p is how often a category occurs in the data, weighted where a model
+    weighs its individuals: distances are then those of multiple correspondence analysis, in which
+    rare categories lie far out. Other categories than the ``levels`` are refused, or have the
+    feature 0 with ``unknown="zero"``, which is the default where the levels are those of the data:
+    then new points may have others, as individuals without weight. ``missing="level"`` makes one
+    category of all that is missing.
+
+    Points are labels, hashable; ``levels`` are different labels, ``shares`` > 0 one for each, or
+    ``"observed"``; ``missing`` is ``"error"`` or ``"level"``, ``unknown`` ``"error"`` or
+    ``"zero"``.
 
     >>> Category()(["a", "b"], ["b"])
     array([[0.],
@@ -229,10 +250,12 @@ class Category(Counted):
     levels: Sequence[Hashable] | None = None
     shares: Sequence[float] | str | None = None
     missing: str = "error"
+    unknown: str | None = None
     domain: ClassVar[Domain] = {
         "levels": levels_or_none,
         "shares": _shares,
         "missing": missing_word,
+        "unknown": _unknown_word,
     }
     theorem: ClassVar[str] = "different categories have orthogonal features"
 
@@ -250,23 +273,31 @@ class Category(Counted):
                 f"there are {len(self.shares)} shares of {len(self.levels or ())} levels"
             )
 
-    def resolve_own(self, x: Points) -> Kernel:
+    @property
+    def is_of_mixed_data(self) -> bool:
+        return self.shares is not None
+
+    def resolve_rules(self, x: Points, weights: Array | None) -> Kernel:
         if self.shares != OBSERVED:
             return self
         labels = labels_of(x, missing=self.missing)
-        levels = self.levels or tuple(sorted(set(labels), key=lambda v: (v is None, repr(v))))
-        often = Counter(labels)
-        counts = [often[level] for level in levels]
-        if 0 in counts:
-            raise InvalidInput(
-                f"the level {levels[counts.index(0)]!r} does not occur, and has no share"
-            )
-        shares = tuple(count / len(labels) for count in counts)
-        return replace(self, levels=levels, shares=shares)
+        seen = labels if weights is None else [v for v, w in zip(labels, weights, strict=True) if w]
+        levels = self.levels or tuple(sorted(set(seen), key=lambda v: (v is None, repr(v))))
+        places = {level: place for place, level in enumerate(levels)}
+        of_rows = np.array([places.get(label, len(levels)) for label in labels], np.intp)
+        counts = np.bincount(of_rows, weights, len(levels) + 1)
+        for level, count in zip(levels, counts.tolist(), strict=False):
+            if count == 0:
+                raise InvalidInput(f"the level {level!r} does not occur, and has no share")
+        shares = tuple((counts / counts.sum())[:-1].tolist())
+        unknown = self.unknown or ("zero" if self.levels is None else "error")
+        return replace(self, levels=levels, shares=shares, unknown=unknown)
 
     def _labels(self, points: Points) -> list[Hashable]:
         """Return categories, each of them one of the levels if there are any."""
         labels = labels_of(points, missing=self.missing)
+        if self.unknown == "zero":
+            return labels
         known = set(labels if self.levels is None else self.levels)
         strange = next((i for i, v in enumerate(labels) if v not in known), None)
         if strange is not None:
@@ -274,11 +305,14 @@ class Category(Counted):
         return labels
 
     def counts(self, points: list[Any]) -> Counts:
-        labels = self._labels(points)
-        places = {v: i for i, v in enumerate(dict.fromkeys([*(self.levels or ()), *labels]))}
-        columns = np.array([places[v] for v in labels], np.int64)
-        table = tally(np.arange(len(labels)), columns, (len(labels), len(places)))
-        return Counts.of(table, self._inverse())
+        labels, inverse = self._labels(points), self._inverse()
+        is_open = self.levels is None or self.unknown != "zero"
+        levels = [*(self.levels or ()), *(labels if is_open else ())]
+        places = {v: i for i, v in enumerate(dict.fromkeys(levels))}
+        rows = [i for i, v in enumerate(labels) if v in places]
+        columns = np.array([places[labels[i]] for i in rows], np.int64)
+        table = tally(np.array(rows, np.int64), columns, (len(labels), len(places)))
+        return Counts.of(table, inverse)
 
     def sides(self, pairs: Pairs) -> tuple[Counts, Counts]:
         for points in (pairs.x, pairs.y):
@@ -304,7 +338,8 @@ class Category(Counted):
         places = {level: i for i, level in enumerate(self.levels)}
         inverse = self._inverse()
         scale = np.ones(len(places)) if inverse is None else np.sqrt(inverse)
-        return np.diag(scale)[[places[v] for v in self._labels(x)]]
+        with_nothing = np.vstack([np.diag(scale), np.zeros(len(places))])
+        return with_nothing[[places.get(v, len(places)) for v in self._labels(x)]]
 
 
 @value
@@ -317,8 +352,12 @@ class Ordinal(Kernel):
     values is the number of steps between them. Without levels the values are numbers, and the
     levels those that occur in the data.
 
+    Points are labels, or numbers, each one of the ``levels``, which are different.
+
     >>> Ordinal(["low", "middle", "high"])(["middle"], ["low", "high"])
     array([[1., 2.]])
+
+    Gallier and Quaintance, chapter 53 (set kernels): the intersection of the levels reached.
     """
 
     levels: Sequence[Hashable] | None = None

@@ -50,6 +50,8 @@ class Linear(Kernel):
 
     .. math:: k(x, y) = \langle x, y \rangle = \sum_j x_j \overline{y_j}
 
+    Points are vectors, real or complex.
+
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
 
@@ -132,6 +134,8 @@ class Tanimoto(Kernel):
     whatever signs. Vectors of zeros share one unit vector of their own: 1 among themselves, 0 with
     all others.
 
+    Points are vectors, real or complex, whose squared norms are doubles.
+
     >>> Tanimoto()([[1, 1, 0], [0, 0, 0]], [[0, 1, 1], [0, 0, 0]]).round(3)
     array([[0.333, 0.   ],
            [0.   , 1.   ]])
@@ -212,6 +216,9 @@ class Polynomial(Kernel):
     .. math:: k(x, y) = (s\,\langle x, y \rangle + o)^m,
         \quad m \in \{0, 1, 2, \dots\},\; s \ge 0,\; o \ge 0
 
+    Points are vectors, real or complex; ``degree`` m ≥ 0 is a whole number, ``offset`` o ≥ 0,
+    ``scale`` s ≥ 0.
+
     >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
 
@@ -287,8 +294,12 @@ class Sigmoid(Kernel):
     It is a similarity that need not be positive definite and has no valid parameters in
     general; it is here because scripts use it, and it says so.
 
+    Points are vectors, real or complex; ``scale`` s and ``offset`` o are any real numbers.
+
     >>> Sigmoid()([[1.0]], [[0.0]]), Sigmoid().kind.value
     (array([[0.]]), 'a similarity that need not be positive definite')
+
+    Smola, Óvári and Williamson, Regularization with dot-product kernels, 2001.
     """
 
     scale: float = 1.0
@@ -353,6 +364,9 @@ class Bilinear(Kernel):
     r"""A positive semidefinite form.
 
     .. math:: k(x, y) = x^\top B\, \overline{y}, \quad B \succeq 0
+
+    Points are vectors, real or complex; ``B`` is symmetric, or Hermitian, and positive
+    semidefinite, with a row for each coordinate.
 
     >>> Bilinear([[2.0, 0.0], [0.0, 3.0]])([[1.0, 1.0]], [[1.0, 2.0]])
     array([[8.]])

@@ -152,11 +152,13 @@ class RandomWalk(Kernel):
     The product graph × has the pairs of nodes with equal labels, and
     :math:`W_\times = W_G \otimes W_H` between them; walks start and stop anywhere,
     :math:`p = q = 1/n`. As no eigenvalue of W exceeds 1, the series converges for all graphs, also
-    those not seen yet. Graphs are undirected, and their weights positive.
+    those not seen yet.
 
     Without labels the eigenvalues λ of W give
     :math:`\sum_{ij} a_i b_j / (1 - \mu \lambda_i \lambda'_j)`; with labels the system is solved by
     conjugate gradients, whose matrix has eigenvalues between 1 - μ and 1 + μ.
+
+    Points are undirected graphs with positive weights; ``decay`` μ is in [0, 1).
 
     >>> from mercer import Graph
     >>> edge = Graph([(0, 1)])
@@ -207,6 +209,8 @@ class ExponentialWalk(Kernel):
     with the product graph and the normalised adjacency of `RandomWalk`. The series converges for
     every β; without labels it is :math:`\sum_{ij} a_i b_j e^{\beta \lambda_i \lambda'_j}`, with
     labels its terms are summed until what follows is below rounding.
+
+    Points are undirected graphs with positive weights; ``rate`` β ≥ 0.
 
     >>> from mercer import Graph
     >>> edge = Graph([(0, 1)])
@@ -320,6 +324,9 @@ class ContinuousWeisfeilerLehman(Kernel):
     kernel on vectors; sums of kernels over pairs are inner products of sums of features. Weights
     must be positive.
 
+    Points are graphs with positive weights and as many attributes at every node; ``depth`` d is a
+    whole number ≥ 0.
+
     >>> from mercer import Gaussian, Graph
     >>> k = ContinuousWeisfeilerLehman(0, Gaussian(1.0))
     >>> one, two = Graph([], attributes=[0.0], n=1), Graph([(0, 1)], attributes=[0.0, 1.0])
@@ -345,6 +352,9 @@ class ContinuousWeisfeilerLehman(Kernel):
 
     def seen_by(self, child: str, x: Points) -> Points:
         return attributes_of(as_graphs(x))
+
+    def resolve(self, x: Points, weights: Array | None = None) -> Kernel:  # noqa: ARG002
+        return Kernel.resolve(self, x)  # weights are of graphs, and nodes have none
 
     def evaluate(self, pairs: Pairs) -> Array:
         values = self._pooled(pairs, lambda nodes: {"": self.kernel.evaluate(nodes)})

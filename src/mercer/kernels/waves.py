@@ -10,9 +10,9 @@ from scipy.special import gammaln, jv
 
 from mercer.check import Array, Points, as_numpy, namespace, shares_of, vectors
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
-from mercer.kernels.bandwidth import Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Scale, Statistic, is_complex
+from mercer.kernels.radial import Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.statements import (
     Arithmetic,
     Bound,
@@ -74,6 +74,9 @@ class Bessel(Metric):
     ball. It is positive definite on R^p for p ≤ 2ν + 2 and in no higher dimension: every radial
     positive definite function of R^p is a mixture of those of order p/2 - 1 (Schoenberg). Of order
     -1/2 it is the cosine, of order 1/2 sin(r)/r, which is radial up to R³ where `Sinc` is a product.
+
+    Points are vectors, real or complex; ``order`` ν ≥ -1/2, at least p/2 - 1 for p real
+    coordinates; ``bandwidth`` > 0, one number or one for each coordinate, or a rule.
 
     >>> Bessel(order=0.5)([[0.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]])
     array([[0.84147098]])
@@ -170,6 +173,8 @@ class Waves(Kernel):
     Each frequency stands for itself and its opposite, so that the law is symmetric. Masses are
     equal unless given, and divided by their sum. Draws of any law on R^p as frequencies give what
     its characteristic function is estimated by; its features are cosines and sines.
+
+    Points are real vectors; ``waves`` are as many coordinates long, ``masses`` > 0, one for each.
 
     >>> k = Waves([[1.0, 0.0], [0.0, 2.0]])
     >>> k([[0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, chunks, finite
 from mercer.data.frames import library_of
-from mercer.display import costly, forget, remark_axes
+from mercer.display import costly, forget, kept, remark_axes
 from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
@@ -183,6 +182,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> ClassicalMDS:
         """Find the axes of the individuals whose distances, or coordinates, are given.
 
@@ -285,12 +285,12 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             )
         return scaled
 
-    @cached_property
+    @kept
     def eigenvalues_(self) -> Array:
         check_is_fitted(self)
         return self._values(self._first)
 
-    @cached_property
+    @kept
     def corrected_eigenvalues_(self) -> Array:
         check_is_fitted(self)
         values = self._values("after")
@@ -344,7 +344,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             )
         return operator.dense()
 
-    @cached_property
+    @kept
     def goodness_(self) -> Goodness:
         check_is_fitted(self)
         values = self._without_unit("after")
@@ -352,7 +352,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         share = min(float(kept / positive), 1.0) if positive > 0 else 0.0
         return Goodness(min(float(np.sum(self.shares_)), 1.0), share)
 
-    @cached_property
+    @kept
     def shares_(self) -> Array:
         r"""The share of each axis, :math:`\lambda_k / \sum_l |\lambda_l|`; see `goodness_`.
 
@@ -367,7 +367,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         kept = np.maximum(values[: self.n_components_], 0.0)
         return np.asarray(kept / total if total > 0 else kept)
 
-    @cached_property
+    @kept
     def individuals_(self) -> Individuals:
         """The individuals on the axes, by name: coordinates, cos2, contributions, distances."""
         check_is_fitted(self)
@@ -402,7 +402,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         roots = np.sqrt(np.where(w > 0, w, 1.0))[:, None]
         return CentredSource(Distances(d), w).product(vectors / roots) / roots
 
-    @cached_property
+    @kept
     def negative_mass_(self) -> float:
         check_is_fitted(self)
         values = self._without_unit(self._first)
@@ -445,6 +445,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
         return self.fit(D, y, sample_weight=sample_weight, progress=progress).embedding_

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, finite, real_array
 from mercer.data.frames import library_of
-from mercer.display import Shown, forget, remark_axes, warn
+from mercer.display import Shown, forget, kept, remark_axes, warn
 from mercer.errors import Advice, Advised, InvalidInput, Row
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, distances_within
@@ -155,6 +154,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         *,
         pair_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> StressMDS:
         """Find the map; ``pair_weight`` is a symmetric matrix of nonnegative weights of pairs.
 
@@ -246,7 +246,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
                 Advice("max_iter", 2 * self.max_iter, more),
             )
 
-    @cached_property
+    @kept
     def individuals_(self) -> Individuals:
         """The individuals on the map, by name: coordinates, and shares in the spread of it."""
         check_is_fitted(self)
@@ -326,6 +326,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         *,
         pair_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> Array:
         """Fit, and return the map."""
         return self.fit(D, y, pair_weight=pair_weight, progress=progress).embedding_

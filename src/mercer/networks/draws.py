@@ -13,8 +13,7 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
-from mercer.networks.coefficients import CONSTANT
-from mercer.networks.expression import Expression
+from mercer.networks.expression import CONSTANT, Expression
 from mercer.networks.moments import NetworkGrams, infer_examined
 from mercer.resampling import Resampling, p_value
 from mercer.settings import whole

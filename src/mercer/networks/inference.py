@@ -16,8 +16,14 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.graph import Graph
-from mercer.networks import coefficients
-from mercer.networks.expression import as_expression
+from mercer.networks.expression import (
+    as_expression,
+    correlations,
+    lasso,
+    name_unconverged,
+    partial_correlations,
+    rank_correlations,
+)
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, number, spelled, whole
@@ -104,11 +110,11 @@ class Inference:
     def estimates(self, x: Array) -> Array:
         """Return the coefficients from which weights are made."""
         if self.method == "partial":
-            return coefficients.partial_correlations(x)
+            return partial_correlations(x)
         if self.method == "glasso":
-            return coefficients.lasso(x, self.penalty_of(x))
+            return lasso(x, self.penalty_of(x))
         is_ranked = self.method == "spearman"
-        return coefficients.rank_correlations(x) if is_ranked else coefficients.correlations(x)
+        return rank_correlations(x) if is_ranked else correlations(x)
 
     def weights(self, estimates: Array) -> Array:
         """Return coefficients thresholded, raised to the power, and with or without sign."""
@@ -143,8 +149,8 @@ class Inference:
         found = np.zeros((x.shape[1], x.shape[1]))
         for _ in range(self.subsamples):
             part = x[rng.permutation(len(x))[:half]]
-            found += coefficients.lasso(part, penalty) != 0.0
-        return coefficients.lasso(x, penalty), found / self.subsamples
+            found += lasso(part, penalty) != 0.0
+        return lasso(x, penalty), found / self.subsamples
 
     def __str__(self) -> str:
         names = {
@@ -333,7 +339,7 @@ def infer_weights(
     refuse_few(len(x), how.fewest, f"the method {how.method!r}")
     low = high = frequencies = None
     if how.method == "glasso":
-        with coefficients.name_unconverged():
+        with name_unconverged():
             estimates, frequencies = how.selected(x, draws.seed)
         weights = how.stable(estimates, frequencies)
     else:

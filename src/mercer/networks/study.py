@@ -15,7 +15,6 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.kernels.base import Kernel
-from mercer.networks.coefficients import name_unconverged
 from mercer.networks.draws import (
     DrawnNetworks,
     PermutedReplicates,
@@ -24,7 +23,7 @@ from mercer.networks.draws import (
     permutations_of_pairs,
     residuals,
 )
-from mercer.networks.expression import Expression, as_expression
+from mercer.networks.expression import Expression, as_expression, name_unconverged
 from mercer.networks.inference import DRAWS, Inference, Network, as_inference, infer_weights
 from mercer.networks.moments import Influences, NetworkGrams, infer_examined
 from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_curve
@@ -53,6 +52,14 @@ class ReplicateStudy(Shown):
     by itself, ``curve`` what it rests on, ``networks`` those of all replicates, ``map`` the
     networks of all sizes on the axes of a kernel PCA. ``repeated`` is the share of genes that have
     one value, such as 0, in most replicates of a condition.
+
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> genes = mc.networks.simulate_expression(20, 2, effect=0.8, strength=0.95, random_state=1)
+    >>> table = genes.table(8, np.random.default_rng(1))
+    >>> found = mc.replicate_study(table, "condition", draws=10, random_state=0)
+    >>> found.replicates, len(found.genes)
+    ((8, 8, 8, 8), 20)
     """
 
     facts: ClassVar[Mapping[str, str]] = {

@@ -30,6 +30,13 @@ class FittedVariables(Shown):
     their ``levels``, pairs of a factor and a level. ``r2``, ``p_values`` and ``adjusted``, the
     p-values after Holm's correction, are those of the numbers and then of the factors; without
     permutations both kinds of p-values are None. ``null`` has the r² of each permutation in a row.
+
+    >>> import mercer as mc
+    >>> data = mc.datasets.decathlon()
+    >>> model = mc.PCA(2, standardize=True).fit(data)
+    >>> mc.fit_variables(model, {"Points": data.column("Points").values}, random_state=0)
+    FittedVariables: 1 on a map of 41 individuals, 999 permutations
+      Points  r² = 0.9145  p = 0.001
     """
 
     numbers: tuple[str, ...]

@@ -14,8 +14,7 @@ from mercer.data.frames import Tidy, as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import one_of
-from mercer.ordination.designs import ORDERS, Basis, Terms, exchanged, strata_of
-from mercer.ordination.individuals import Cloud
+from mercer.ordination.designs import ORDERS, Basis, Cloud, Terms, exchanged, strata_of
 from mercer.progress import Progress, followed
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
@@ -35,6 +34,13 @@ class Permanova(Shown):
     others. ``r2`` are their shares of the total sum of squares, ``f`` their pseudo-F; the last of
     ``degrees`` is that of the residual. ``null`` has the F of each permutation in a row; without
     permutations ``p_values`` is None.
+
+    >>> import mercer as mc
+    >>> irises = mc.datasets.iris()
+    >>> apart = mc.distance("linear()", irises.matrix(), irises.matrix())
+    >>> mc.permanova(apart, irises.column("Species").values, random_state=0)
+    Permanova: 150 individuals, by terms, 999 permutations
+      groups  R² = 0.8689  F = 487.3, p = 0.001
     """
 
     terms: tuple[str, ...]

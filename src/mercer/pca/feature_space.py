@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, is_foreign, power_of_two, real_array
+from mercer.check import Array, Points, power_of_two, real_array
 from mercer.display import forget
-from mercer.engines.held import Held, given_back, hold, to_host
+from mercer.engines.held import Held, given_back, held_or_given, to_host
 from mercer.errors import InvalidInput
 from mercer.estimator import KernelModel, in_dtype_of
 from mercer.gram import Centred, Gram, columns
@@ -172,11 +172,6 @@ class FeatureSpace(TransformerMixin, KernelModel):
         scores = self._projected(self._read(X, reset=False))
         return in_dtype_of(X, given_back(scores, X))
 
-    @staticmethod
-    def _held(values: Any) -> Any:
-        """Return an array of another library as the engine reads it, any other as it is."""
-        return hold(values) if is_foreign(values) else values
-
     def _projected(self, points: Any) -> Array:
         scores: Array = self._unit * (self._against_fit(points, self._axes) - self._origin)
         return scores
@@ -211,7 +206,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         size = np.max(np.abs(self._squares[self._weights > 0])) + np.abs(self._grand_mean)
         if self.spectrum_.is_approximate:
             return _cleared(self._approximate_squares(block), size)
-        images = to_host(self._against_fit(self._held(self.X_fit_), block))
+        images = to_host(self._against_fit(held_or_given(self.X_fit_), block))
         return _cleared(np.real(np.sum(block.conj() * images, axis=0)), size)
 
     def _approximate_squares(self, block: Array) -> Array:
@@ -219,7 +214,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         if self._is_precomputed:
             images = np.asarray(self.X_fit_)[self._anchors] @ block
         else:
-            fitted = self._placed(self._held(self.X_fit_))
+            fitted = self._placed(held_or_given(self.X_fit_))
             cross = Gram(self.kernel_, self._anchors, fitted, engine=self._engine())
             images = cross.product(block)
         if self._is_seen_from_a_point:  # the columns of the block sum to 0
@@ -237,7 +232,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         n = len(self._weights)
         fitted = np.arange(n)
         if not self._is_precomputed:
-            fitted = self._placed(self._held(self.X_fit_))
+            fitted = self._placed(held_or_given(self.X_fit_))
         return Gram(self.kernel_, fitted, engine=self._engine(progress))
 
     def inner_products(self, vectors: Array) -> Array:
@@ -300,7 +295,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         True
         """
         check_is_fitted(self)
-        return in_dtype_of(X, preimage(self, X, method, progress=progress).points)
+        return in_dtype_of(X, given_back(preimage(self, X, method, progress=progress).points, X))
 
     def sections(self) -> Sections:
         """Return the barycentre and the axes as sums of sections of the kernel."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
@@ -15,10 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Checked, Points, chunks, is_foreign, shares_of
-from mercer.display import forget, remark_axes
+from mercer.data.frames import of_layer
+from mercer.display import kept, remark_axes
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, given_back, to_host
+from mercer.engines.held import Held, given_back, held_or_given, to_host
 from mercer.errors import Advice, InvalidParameter, NotAvailable, NotPositiveDefinite
 from mercer.estimator import (
     OF_KERNELS,
@@ -48,11 +48,11 @@ from mercer.pca.streams import (
     drift_told,
     stream_landmarks,
 )
-from mercer.pca.units import warn_of_units
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
 from mercer.reading import Individuals, Readable, Variables
+from mercer.reading.model import warn_of_units
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
@@ -242,6 +242,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         sample_weight: Any = None,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
         checkpoint: str | os.PathLike[str] | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> KernelPCA:
         """Find the axes of the individuals X; ``progress`` counts the tiles of each pass.
 
@@ -265,9 +266,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         self._shift, self._unit = self._place_of(points)
         gram = self._gram(points)
         centred = gram.centred(self._weights)
-        spectrum = self._leading(
-            centred, None if checkpoint is None else self._run(checkpoint, gram, points)
-        )
+        with nullcontext() if checkpoint is None else self._run(checkpoint, gram, points) as run:
+            spectrum = self._leading(centred, run)
         refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
         refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_ = gram.kernel
@@ -293,6 +293,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         return True
 
     @available_if(_reads_points)  # type: ignore[untyped-decorator]
+    @of_layer
     @on_engine
     def partial_fit(
         self,
@@ -301,6 +302,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> KernelPCA:
         """Take in a batch of individuals, of which only the moments of their features are kept.
 
@@ -387,9 +389,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         given = as_points(self.landmarks, "landmarks", are_vectors=kernel.reads_vectors)
         return cast(Points, self._placed(given))
 
-    def _read(self, X: Any, *, reset: bool) -> Any:
+    def _read(self, X: Any, *, reset: bool, stays: bool | None = None) -> Any:
         """Return the data a kernel can read; similarities corrected as those of the fit were."""
-        points = super()._read(X, reset=reset)
+        points = super()._read(X, reset=reset, stays=stays)
         if self.correction is None:
             return points
         if reset:
@@ -436,8 +438,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         refuse_negative_diagonal(kernel.matrix)
         return Gram(kernel, np.arange(len(points)))
 
-    def _run(self, file: str | os.PathLike[str], gram: Gram, points: Any) -> CheckpointFile:
-        """Return the checkpoint of this very fit, refused where it is one of another."""
+    @contextmanager
+    def _run(
+        self, file: str | os.PathLike[str], gram: Gram, points: Any
+    ) -> Iterator[CheckpointFile]:
+        """Open the checkpoint of this very fit, refused where it is one of another."""
         about = {
             "kernel": PRECOMPUTED if self._is_precomputed else kernel_identity(gram.kernel),
             "data": fingerprint(points),  # the matrix itself, where it was given
@@ -447,9 +452,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             "method": self.method,
             "seed": self.seed_,
         }
-        checkpoint = CheckpointFile(file, about)
-        checkpoint.load()
-        return checkpoint
+        with CheckpointFile(file, about).alone() as checkpoint:
+            checkpoint.load()
+            yield checkpoint
 
     def _leading(self, centred: Centred, checkpoint: CheckpointFile | None = None) -> Spectrum:
         n, asked = centred.shape[0], axes_asked(self.n_components)
@@ -490,10 +495,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
     def _resolved(self, points: Any) -> Kernel:
         """Return the kernel; a rule in it is decided by the individuals that have a weight."""
         kernel = as_kernel(self.kernel)
-        has_rule = any(isinstance(value, str) for value in parameters(kernel).values())
-        if np.all(self._weights > 0) or not (has_rule or kernel.reads_rows):
+        has_rule = any(v is None or isinstance(v, str) for v in parameters(kernel).values())
+        if np.ptp(self._weights) == 0.0 or not (has_rule or kernel.reads_rows):
             return kernel.resolve(points)  # not the placed ones: a rule may know the origin
-        return kernel.resolve(take(points, np.flatnonzero(self._weights)))
+        active = np.flatnonzero(self._weights)
+        some = points if len(active) == len(points) else take(points, active)
+        return kernel.resolve(some, self._weights[active])
 
     def _place_of(self, points: Any) -> tuple[Array | None, float]:
         """Return the origin from which inner products lose no digits, and the unit."""
@@ -562,14 +569,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
     def _keep_means(self, centred: Centred) -> None:
         """Keep what new individuals are multiplied with, and the means they are centred with."""
         # A' = A - w(1ᵀA): what is left of the centring once K w has been subtracted.
-        axes = centred.roots * self._held(self.eigenvectors_)
+        vectors = held_or_given(self.eigenvectors_)
+        roots, weights = centred.weights_beside(vectors)
+        axes = roots * vectors
         axes /= np.sqrt(self._axis_inertias)
         sums = axes.sum(axis=0)
         for rows in chunks(len(axes), ROWS):
-            axes[rows] -= centred.weights[rows, None] * sums
+            axes[rows] -= weights[rows] * sums
         self._axes = axes
         self._origin = centred.mean_rows.conj() @ self._axes
-        self._anchors, self._barycentre = self._held(self.X_fit_), centred.weights
+        self._anchors, self._barycentre = held_or_given(self.X_fit_), centred.weights
         self._grand_mean, self._squares = centred.grand_mean, centred.squared_norms()
 
     def fit_transform(
@@ -579,6 +588,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
         self.fit(X, y, sample_weight=sample_weight, progress=progress)
@@ -598,7 +608,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
     def _located(self, scores: Any, *others: Any) -> Individuals:
         return super()._located(self._given_back(scores), *others)
 
-    def on_host(self) -> KernelPCA:
+    def on_host(self) -> Self:
         """Return the model with all that it knows as numpy's arrays: this one, unless on a device.
 
         A model of individuals on a device is read there: coordinates, cos2 and contributions are
@@ -607,19 +617,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         check_is_fitted(self)
         if not self._is_on_device:
             return self
-        model, found = copy(self), self.spectrum_
-        forget(model)
-        for name, value in vars(self).items():
-            if isinstance(value, Held) or is_foreign(value):
-                setattr(model, name, to_host(self._held(value)))
+        model, found = super().on_host(), self.spectrum_
         model.X_fit_ = Checked.of(model.X_fit_, "X")
         images = None if found.images is None else to_host(found.images)
         model.spectrum_ = replace(found, vectors=to_host(found.vectors), images=images)
         return model
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, as the host has it; `mercer.load` reads it."""
-        super(KernelPCA, self.on_host()).save(path)
 
     def _scores(self) -> tuple[Array, Array]:
         check_is_fitted(self)
@@ -627,14 +629,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             roots, sizes = np.sqrt(self._weights)[:, None], np.sqrt(self._axis_inertias)
             images = self.spectrum_.images
             if images is None:
-                vectors = self._held(self.eigenvectors_)
+                vectors = held_or_given(self.eigenvectors_)
                 return self._unit * (vectors * sizes / roots), self._squares
             # The operator times the axes is what `transform` computes, whatever their residual.
             return self._unit * (images[:, : len(sizes)] / sizes / roots), self._squares
         # Individuals without weight are supplementary.
-        return self._projected(self._held(self.X_fit_)), self._squares
+        return self._projected(held_or_given(self.X_fit_)), self._squares
 
-    @cached_property
+    @kept
     def variables_(self) -> Variables:
         """The correlations of the original variables with the axes, and their squares.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, is_lazy, real_array, refuse_non_finite, shares_of
-from mercer.display import first_names, remark_axes, warn
+from mercer.display import first_names, kept, remark_axes, warn
 from mercer.engines.cpu import held_elsewhere
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
@@ -142,6 +141,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> PCA:
         """Find the axes of the individuals X.
 
@@ -186,6 +186,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> PCA:
         """Take in a batch of rows, of which only their mean and covariances are kept.
 
@@ -374,7 +375,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
             raise InvalidParameter(f"there are {kept} axes, not {count}")
         return self._unit * float(np.sqrt(self._total * self._left_out(count)))
 
-    @cached_property
+    @kept
     def components_(self) -> Array:
         """The axes as rows; their signs are found from the data."""
         check_is_fitted(self)
@@ -418,6 +419,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
         self.fit(X, y, sample_weight=sample_weight, progress=progress)
@@ -444,7 +446,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         rows: Array = (scores / self._unit) @ (self._axes.vectors.T * back) + self.mean_
         return in_dtype_of(X, rows)
 
-    @cached_property
+    @kept
     def variables_(self) -> Variables:
         """The variables: coordinates, correlations, cos2, contributions."""
         check_is_fitted(self)

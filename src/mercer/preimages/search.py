@@ -50,6 +50,12 @@ class PreImages(Shown):
     ``errors`` are the distances :math:`\|\varphi(\hat x) - P\|`; ``rounding`` is what an error may
     be where double precision cannot tell it from 0. ``converged`` tells for each point whether the
     search came to its end, and ``method`` how it was done.
+
+    >>> import mercer as mc
+    >>> model = mc.KernelPCA(2).fit(mc.datasets.iris())
+    >>> found = mc.preimage(model, model.individuals_.coordinates[:2])
+    >>> found.points.shape, found.converged
+    ((2, 4), array([ True,  True]))
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -134,6 +140,7 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
     Mika et al. (1998); Kwok and Tsang (2004); Bakır, Weston and Schölkopf (2004).
     """
     one_of(method, "method", METHODS)
+    model = model.on_host() if hasattr(model, "sections") else model
     search = _Search(
         sections_of(model),
         whole(starts, "starts", least=1),

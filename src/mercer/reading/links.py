@@ -233,6 +233,11 @@ class AxesDescription(Shown):
 
     ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them, and ``seed``
     repeats the permutations if there were any. ``str()`` gives all sentences, `table` all tests.
+
+    >>> import mercer as mc
+    >>> found = mc.describe_axes(mc.PCA(1, standardize=True).fit(mc.datasets.decathlon()))
+    >>> str(found).splitlines()[2]
+    '  It falls with 100m (r = −0.775), 110m.hurdle (r = −0.746) and 400m (r = −0.68).'
     """
 
     axes: tuple[AxisDescription, ...]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from mercer.check import Array, real_array
-from mercer.data.frames import columns_of, frozen, library_of, row_names
-from mercer.display import first_names, forget, warn
-from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
+from mercer.data.frames import columns_of, frozen, library_of, of_layer, row_names
+from mercer.display import first_names, forget, kept, warn
+from mercer.errors import ConstantColumns, InvalidInput, Misleading, NotAvailable, ReadingWarning
 from mercer.estimator import column_names, require_fit
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Radial
 from mercer.reading.axis_values import (
     Categories,
     Individuals,
@@ -21,6 +22,7 @@ from mercer.reading.axis_values import (
     correlations,
     scatters,
 )
+from mercer.reading.links import column_name, percent
 from mercer.reading.outliers import Outliers
 from mercer.settings import LEVEL, level_of, whole
 from mercer.spectrum import Spectrum
@@ -179,7 +181,7 @@ class Readable:
         """Return inertias in the units of the data, squared, or say that no double can."""
         return in_units_squared(values, self._unit)
 
-    @cached_property
+    @kept
     def individuals_(self) -> Individuals:
         """The individuals: coordinates, cos2, contributions, distances."""
         scores, squares = self._scores()
@@ -225,6 +227,7 @@ class Readable:
             None if categories is None else self._supplementary_categories(categories),
         )
 
+    @of_layer
     def _supplementary_individuals(self, X: Any, squares: Any) -> Individuals:
         scores, distances = self._passive(X, squares)
         library = library_of(X) or self._library
@@ -315,8 +318,8 @@ class Readable:
     def _name_alike(self, model: Any) -> None:
         """Give a model of the same data the same names."""
         model._names, model._columns, model._library = self._names, self._columns, self._library
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
+        for name in {"feature_names_in_", "layer_"} & vars(self).keys():
+            setattr(model, name, getattr(self, name))
 
 
 def in_units_squared(values: Any, unit: float) -> Any:
@@ -366,3 +369,59 @@ def _is_missing(label: Any) -> bool:
 
 def _levels(labels: Array) -> list[str]:
     return sorted({str(label) for label in labels.tolist()})
+
+
+NEARLY_ALL = 0.99
+"""The share of one column in the squared distances from which on a kernel sees little else."""
+
+
+CONSTANT = 1e-15
+"""The share that rounding may leave to a column of one value."""
+
+
+FEWEST = 10
+"""Individuals from which on the spread of a column is more than chance."""
+
+
+LOOKED_AT = 10_000
+"""Individuals whose columns are looked at, evenly taken."""
+
+
+def warn_of_units(kernel: Kernel, points: Any, weights: Array, names: Sequence[str]) -> None:
+    """Warn where one column makes nearly all distances that a kernel with one bandwidth sees.
+
+    A bandwidth for each column says that units were thought of, and so does another kernel.
+    """
+    is_one = isinstance(kernel, Radial) and isinstance(getattr(kernel, "bandwidth", None), float)
+    is_table = isinstance(points, np.ndarray) and points.ndim == 2
+    if not is_one or not is_table or np.count_nonzero(weights) < FEWEST:
+        return
+    shares = column_shares(points, weights)
+    if np.count_nonzero(shares > CONSTANT) < 2 or shares.max() < NEARLY_ALL:
+        return
+    j = int(np.argmax(shares))
+    name = column_name(names[j]) if j < len(names) else str(j)
+    warn(
+        f'the column "{name}" makes {percent(float(shares[j]))} of the squared distances between '
+        f"individuals, so that {type(kernel).__name__} with one bandwidth sees little else: divide "
+        "columns of different units by their standard deviations, or give a bandwidth for each",
+        Misleading,
+    )
+
+
+def column_shares(points: Array, weights: Array) -> Array:
+    """Return the share of each column in the mean squared distance between individuals.
+
+    >>> column_shares(np.array([[0.0, 0.0], [1.0, 3.0]]), np.array([0.5, 0.5]))
+    array([0.1, 0.9])
+    """
+    rows = np.unique(np.linspace(0, len(points) - 1, min(len(points), LOOKED_AT)).astype(int))
+    x, w = np.asarray(points[rows], np.float64), weights[rows]
+    size, total = float(np.max(np.abs(x), initial=0.0)), float(w.sum())
+    if not size > 0 or not total > 0:
+        return np.zeros(points.shape[1])
+    x = x / size
+    w = w / total
+    variances: Array = w @ (x - w @ x) ** 2
+    whole = float(variances.sum())
+    return variances / whole if whole > 0 else variances

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,20 +11,20 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, chunks, in_dtype_of, shares_of, weights_of
-from mercer.display import warn
+from mercer.check import Array, Points, as_numpy, chunks, shares_of, weights_of
+from mercer.display import kept, warn
 from mercer.engines.engine import Engine
+from mercer.engines.held import Held, beside, given_back
 from mercer.errors import InvalidInput, InvalidParameter, SingularSystem
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
-from mercer.gram import Gram
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, like_given, on_engine
+from mercer.gram import Gram, in_doubles
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
-from mercer.regression.convex import optima_of
+from mercer.regression.convex import ConvexOptimum, optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.observations import Data, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
-from mercer.regression.problem import ConvexOptimum
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, number, spelled, whole
@@ -108,6 +107,8 @@ class KernelRegression(RegressorMixin, KernelModel):
     Kroese et al., §6.5; the system is theirs, (6.23), without the square of its condition number.
     """
 
+    dual_coef_: Any
+
     equivalents: ClassVar[Mapping[str, str]] = {
         **OF_KERNELS,
         "alpha": "n·penalty for n points",
@@ -151,12 +152,13 @@ class KernelRegression(RegressorMixin, KernelModel):
         sample_weight: Any = None,
         *,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> KernelRegression:
         """Find the function; y has one value for each point, or several.
 
         ``progress`` counts the tiles of each pass over the matrix.
         """
-        points = self._read(X, reset=True)
+        points = self._read(X, reset=True, stays=self._stays)
         targets = self._targets(points, y)
         weights = weights_of(sample_weight, len(points), is_summed=False)
         self.weights_ = shares_of(weights)
@@ -175,14 +177,26 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.kernel_ = saddle.gram.kernel
         self.X_fit_, self._p = given.points if data.is_matrix else keep_points(given.points), data.p
         self._points = self.X_fit_ if self._origin.point is None else data.points
+        if isinstance(self.X_fit_, Held):
+            self.X_fit_ = given_back(self.X_fit_, X)
         self.is_approximate_ = self.landmarks is not None
         if self.is_approximate_:
-            return self._span(saddle, data)
-        self.penalty_ = self._penalty(saddle, data, loss)
-        self._keep(optima_of(saddle, data, self.penalty_, loss, self.tol), loss)
+            self._span(saddle, data)
+        else:
+            self.penalty_ = self._penalty(saddle, data, loss)
+            self._keep(optima_of(saddle, data, self.penalty_, loss, self.tol), loss)
+        self.dual_coef_ = given_back(self.dual_coef_, X)
         return self
 
-    def _span(self, saddle: Saddle, data: Data) -> KernelRegression:
+    @property
+    def _stays(self) -> bool:
+        """Whether points on a device are computed with there: functions of them are the host's."""
+        if self._is_precomputed or self.landmarks is not None:
+            return False
+        is_constant = isinstance(self.null_space, str) and self.null_space == "constant"
+        return self.null_space is None or (is_constant and not as_kernel(self.kernel).inner_weight)
+
+    def _span(self, saddle: Saddle, data: Data) -> None:
         """Find the best function in the span of landmarks."""
         count = whole(self.landmarks, "landmarks", least=1)
         if self.loss != "squared" or data.is_matrix or self.criterion not in ("auto", "gcv"):
@@ -199,7 +213,6 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.objective_, self.gap_, self.n_iter_ = of.objective, of.gap, 1
         self.rounding_ = of.rounding
         self._square_sums = of.square_sums
-        return self
 
     def _targets(self, points: Points, y: Any) -> Array:
         targets = read_targets(y, len(points), type(self).__name__)
@@ -323,9 +336,16 @@ class KernelRegression(RegressorMixin, KernelModel):
     def _keep_weights(self, alpha: Array, eta: Array) -> None:
         """Keep α and η, the latter for points as they came and as the kernel sees them."""
         outside = self._origin.null_weights(eta, self.kernel_, alpha, self._points)
-        self._null_weights = eta
+        self._alpha, self._null_weights = alpha, eta
         self.dual_coef_ = alpha[:, 0] if self._is_flat else alpha
         self.null_weights_ = outside[:, 0] if self._is_flat else outside
+
+    @property
+    def _weights(self) -> Array:
+        """α on the host, one column for each output; of models stored before it was kept there."""
+        if not hasattr(self, "_alpha"):
+            return np.atleast_2d(as_numpy(self.dual_coef_).T).T
+        return self._alpha
 
     def _squares(self, optima: list[ConvexOptimum]) -> Array:
         """Return Σ p (y - g)² of each output."""
@@ -343,17 +363,17 @@ class KernelRegression(RegressorMixin, KernelModel):
         on top.
         """
         check_is_fitted(self)
-        points = self._origin.points(self._read(X, reset=False))
-        alpha, eta = np.atleast_2d(self.dual_coef_.T).T, self._null_weights
+        points = self._origin.points(self._read(X, reset=False, stays=self._stays))
+        alpha, eta = self._weights, self._null_weights
         if self._is_precomputed:
             cross = np.asarray(points)[:, self._used]
             values = cross @ alpha
         else:
-            values = Gram(self.kernel_, points, self._points).product(alpha)
+            values = Gram(self.kernel_, points, self._points).product(beside(alpha, points))
         if eta.shape[0]:
             values = values + self._functions(points) @ eta
-        result = in_dtype_of(X, values[:, 0] if self._is_flat else values)
-        return (result, in_dtype_of(X, self._deviations(points))) if return_std else result
+        result = like_given(values[:, 0] if self._is_flat else values, X)
+        return (result, like_given(self._deviations(points), X)) if return_std else result
 
     @spelled
     @on_engine
@@ -393,7 +413,7 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     def _variances(self, of: Explained, points: Points) -> Array:
         k = Gram(self.kernel_, self._points, points).dense()
-        own = np.asarray(self.kernel_.diag(points), dtype=float)
+        own = as_numpy(self.kernel_.diag(in_doubles(points))).astype(float)
         return of.variances(own, k, self._functions(points).T)
 
     def _line_deviations(self, Q: Array, points: Points) -> Array:
@@ -403,7 +423,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         variances = np.multiply.outer(np.sum(white * white, axis=0), self.noise_variance_)
         return np.asarray(np.sqrt(variances))
 
-    @cached_property
+    @kept
     def degrees_of_freedom_(self) -> float:
         """The trace of the smoother, under squared loss and up to 3 000 points."""
         check_is_fitted(self)
@@ -430,7 +450,7 @@ class KernelRegression(RegressorMixin, KernelModel):
                 f"{Saddle.limits.direct} points and a penalty between 0 and infinity"
             )
         saddle = self._again()
-        alpha, eta = np.atleast_2d(self.dual_coef_.T).T, self._null_weights
+        alpha, eta = self._weights, self._null_weights
         # y - g = γα/p gives back the targets, which a fitted model does not keep.
         targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
         return decomposition(saddle, p, targets)
@@ -440,7 +460,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         data = Data(self._points, self._p[:, None], self._p, self._is_precomputed)
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
-    @cached_property
+    @kept
     def noise_variance_(self) -> Any:
         """The weighted sum of squared residuals divided by its degrees of freedom, per output."""
         n, left = len(self._p), len(self._p) - self.degrees_of_freedom_
@@ -453,7 +473,8 @@ class KernelRegression(RegressorMixin, KernelModel):
         check_is_fitted(self)
         if not self._is_flat or self._is_precomputed:
             raise AttributeError("a function of H needs points and one output")
-        return Function(self.kernel_, self.X_fit_, self.dual_coef_)
+        here = self.on_host()
+        return Function(self.kernel_, here.X_fit_, here.dual_coef_)
 
     def probability(self, X: Any) -> Array:
         """Return the probability of the label 1 under logistic loss."""

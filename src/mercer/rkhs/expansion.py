@@ -14,7 +14,16 @@ from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
-from mercer.rkhs.decompositions import How, Interval, Measure, MercerDecomposition, Normal
+from mercer.rkhs.decompositions import (
+    How,
+    Interval,
+    Measure,
+    MercerDecomposition,
+    Normal,
+    gauss,
+    legendre,
+    on_a_rectangle,
+)
 from mercer.rkhs.feature_distances import KERNEL_ROUNDING, kernel_values
 from mercer.rkhs.functions import (
     combination_of_sections,
@@ -22,8 +31,6 @@ from mercer.rkhs.functions import (
     refuse_negative,
     unchangeable_points,
 )
-from mercer.rkhs.legendre import gauss, legendre
-from mercer.rkhs.rectangles import on_a_rectangle
 from mercer.settings import whole
 
 NEGLIGIBLE = 1e-12

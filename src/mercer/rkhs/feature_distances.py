@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -21,6 +21,7 @@ from mercer.check import (
     chunks,
     finite,
     how_many,
+    is_foreign,
     members,
     namespace,
     part_of,
@@ -28,6 +29,7 @@ from mercer.check import (
     vectors,
 )
 from mercer.display import Shown
+from mercer.engines.held import given_back
 from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
@@ -102,9 +104,16 @@ def distance(kernel: Kernel | str, x: Points, y: Points | None = None) -> Array:
 
 def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
     """Return d² on each pair, never negative."""
+    return as_numpy(_squares(kernel, pairs))
+
+
+def _squares(kernel: Kernel, pairs: Pairs) -> Any:
+    """Return the same as an array of the library, and on the device, of the points."""
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = as_numpy(kernel.evaluate_squares(pairs))
-    least = float(np.min(finite(squares, f"a squared distance of {kernel}"), initial=0.0))
+        squares: Any = kernel.evaluate_squares(pairs)
+    xp: Any = namespace(squares)
+    finite(squares, f"a squared distance of {kernel}")
+    least = float(xp.min(squares)) if 0 not in squares.shape else 0.0
     if least < 0.0:
         sizes = [np.abs(kernel_values(kernel, p)) for p in (pairs.left(), pairs.right())]
         size = sum(float(np.max(values, initial=0.0)) for values in sizes)
@@ -113,7 +122,7 @@ def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
                 f"{kernel} gives two points the squared distance {least:.6g} < 0, so it is not a "
                 "positive definite kernel and has no Hilbert space"
             )
-    return np.maximum(squares, 0.0)
+    return xp.clip(squares, 0.0)
 
 
 @spelled
@@ -162,7 +171,13 @@ def _mean_squares(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Discrepancy(Shown):
-    """How far apart the means of two samples are in H, and how often chance takes them as far."""
+    """How far apart the means of two samples are in H, and how often chance takes them as far.
+
+    >>> import mercer as mc
+    >>> found = mc.mean_discrepancy(mc.Linear(), [[0.0], [2.0]], [[4.0], [6.0]], random_state=0)
+    >>> found.distance, found.unbiased
+    (4.0, 14.0)
+    """
 
     facts: ClassVar[Mapping[str, str]] = {
         "distance": "of the means in H",
@@ -208,9 +223,10 @@ def mean_discrepancy(
 
     The p-value (1 + #{null ≥ observed})/(R + 1) tests that both samples come from one law. A
     bandwidth that is a rule is resolved on the pooled sample. With the kernel -‖x - y‖ it is the
-    energy distance. One matrix of (n + m)² numbers is held and never recomputed. With
-    ``stop_after`` permutations end after so many that reach the observed value; ``random_state``,
-    ``threads`` and ``progress`` are those of `hsic`.
+    energy distance. One matrix of (n + m)² numbers is held and never recomputed, of tensors on
+    their device, where permutations multiply it. With ``stop_after`` permutations end after so many
+    that reach the observed value; ``random_state``, ``threads`` and ``progress`` are those of
+    `hsic`.
 
     >>> from mercer import Linear
     >>> value = mean_discrepancy(Linear(), [[0.0], [2.0]], [[4.0], [6.0]], permutations=99)
@@ -224,13 +240,15 @@ def mean_discrepancy(
     if min(n, m) < 2:
         raise InvalidInput(f"two samples of at least 2 points are needed, found {n} and {m}")
     pooled = joined(x, y)
-    D = squared_distance(kernel.resolve(pooled), Table(pooled))
+    D = _squares(kernel.resolve(pooled), Table(pooled))
+    xp: Any = namespace(D)
     signs = np.repeat([1.0 / n, -1.0 / m], [n, m])
     observed = float(_squared_norms(signs[None, :], D)[0])
     # Without the pairs of a point with itself the divisor n² is n(n - 1).
-    within = np.sum(D[:n, :n]) / (n * n * (n - 1)) + np.sum(D[n:, n:]) / (m * m * (m - 1))
+    within = float(xp.sum(D[:n, :n])) / (n * n * (n - 1))
+    within += float(xp.sum(D[n:, n:])) / (m * m * (m - 1))
     # Permutations that split the sample alike must tie with the observed split despite rounding.
-    ties = (n + m) * UNIT * float(np.max(D))
+    ties = (n + m) * UNIT * float(xp.max(D))
     with followed(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
@@ -245,20 +263,23 @@ def mean_discrepancy(
     null.flags.writeable = False
     return Discrepancy(
         squared=max(observed, 0.0),
-        unbiased=observed - 0.5 * float(within),
+        unbiased=observed - 0.5 * within,
         p_value=float(found.p_values[0]),
         null=null,
         seed=draws.seed,
     )
 
 
-def _squared_norms(signs: Array, D: Array) -> Array:
+def _squared_norms(signs: Array, D: Any) -> Array:
     """Return ‖Σ aᵢφ(xᵢ)‖² = -½ Σ aᵢaⱼd²(xᵢ, xⱼ) for each row a, whose entries sum to zero."""
+    if is_foreign(D):
+        there = given_back(signs, D)
+        return -0.5 * as_numpy(namespace(D).sum((there @ D) * there, axis=1))
     norms: Array = np.einsum("ri,ri->r", signs @ D, signs)
     return -0.5 * norms
 
 
-def _permuted(signs: Array, D: Array, draws: Resampling) -> Generator[Array, None, None]:
+def _permuted(signs: Array, D: Any, draws: Resampling) -> Generator[Array, None, None]:
     """Return the squared distances after permutations of the pooled sample, some at a time."""
 
     def work(part: slice, stop: Event) -> Array:

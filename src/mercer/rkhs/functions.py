@@ -325,7 +325,13 @@ def orientation_of_columns(columns: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PrincipalFunctions(Shown):
-    """The main axes of a sample in H: the variances along them, and the axes as functions."""
+    """The main axes of a sample in H: the variances along them, and the axes as functions.
+
+    >>> import mercer as mc
+    >>> found = mc.principal_functions(mc.Linear(), [[0.0], [2.0]], 1)
+    >>> found.values, round(found.functions[0].norm, 12)
+    (array([1.]), 1.0)
+    """
 
     facts: ClassVar[Mapping[str, str]] = {
         "values": "their inertias",

@@ -4,6 +4,7 @@ Each class inherits from the one it replaces, whose parameters, attributes, meth
 has; its docstring says what differs.
 """
 
+from mercer.sklearn.components import PCA as PCA
 from mercer.sklearn.embeddings import MDS as MDS
 from mercer.sklearn.embeddings import KernelPCA as KernelPCA
 from mercer.sklearn.embeddings import Nystroem as Nystroem

@@ -210,7 +210,8 @@ class MDS(manifold.MDS):
         super().fit_transform(X, init=init)
         if self._is_metric() and np.any(self.dissimilarity_matrix_ > 0):
             self._descend()
-        return np.asarray(self.embedding_)
+        self.embedding_ = in_dtype_of(X, np.asarray(self.embedding_))
+        return self.embedding_
 
     def _is_metric(self) -> bool:
         given = vars(self).get("metric_mds", vars(self).get("metric"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -11,12 +13,14 @@ from sklearn.preprocessing import normalize
 
 from mercer.check import Array
 from mercer.engines.cpu import Threads
-from mercer.estimator import pieces
+from mercer.estimator import in_dtype_of, pieces
 from mercer.gram import Gram
 from mercer.kernels import scikit_learn as named
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear, Sigmoid
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel_of(name: Any, gamma: float, degree: float, coef0: float) -> Kernel | None:
@@ -91,6 +95,23 @@ class PairwiseKernels:
             return Gram(self._kernel, *sides, engine=self._threads()).product(block)
         parts = pieces((X.shape[0], Y.shape[0]))
         return np.vstack([self._values(X[rows], Y) @ block for rows in parts])
+
+
+def in_precision(method: F) -> F:
+    """Return a method of scikit-learn's whose values have the precision of the points given."""
+
+    @wraps(method)
+    def asked(self: Any, X: Any, *args: Any, **named: Any) -> Any:
+        found = method(self, X, *args, **named)
+        if isinstance(found, tuple):
+            return tuple(in_dtype_of(X, np.asarray(values)) for values in found)
+        return in_dtype_of(X, np.asarray(found))
+
+    if method.__module__.startswith("sklearn."):
+        asked.__doc__ = (
+            f"Return what scikit-learn's `{method.__name__}` does, in the precision of X."
+        )
+    return asked  # type: ignore[return-value]
 
 
 def dense(matrix: Any) -> Array:

@@ -23,11 +23,12 @@ from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.given import Precomputed
 from mercer.kernels.powers import Power
-from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
+from mercer.kernels.radial import Gaussian
 from mercer.kernels.spectral import Periodic
+from mercer.kernels.stationary import Matern, RationalQuadratic
 from mercer.kernels.vectors import Linear
 from mercer.settings import FIXED
-from mercer.sklearn.kernels import PairwiseKernels
+from mercer.sklearn.kernels import PairwiseKernels, in_precision
 from mercer.solve import solve
 
 LARGEST = 12_000
@@ -205,6 +206,9 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
 
     optimum_: Any
 
+    predict = in_precision(gaussian_process.GaussianProcessRegressor.predict)
+    sample_y = in_precision(gaussian_process.GaussianProcessRegressor.sample_y)
+
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Find the parameters, and condition on the observations."""
         self.optimum_, self._best = None, -np.inf
@@ -321,6 +325,7 @@ class KernelRidge(PairwiseKernels, kernel_ridge.KernelRidge):
         columns = [_solution(gram, c[:, None], a) for c, a in zip(b.T, alphas, strict=True)]
         return np.asarray(roots[:, None] * np.hstack(columns))
 
+    @in_precision
     def predict(self, X: Any) -> Array:
         """Return the values of the function at the rows of X."""
         check_is_fitted(self)

@@ -11,7 +11,7 @@ from sklearn import svm
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer.check import Array
-from mercer.sklearn.kernels import dense, kernel_of
+from mercer.sklearn.kernels import dense, in_precision, kernel_of
 from mercer.svm.machines import STORED_POINTS
 from mercer.svm.margins import fit_tube, margin_from_origin, separate_by_cost
 from mercer.svm.quadratic import Expansion, is_definite
@@ -101,6 +101,8 @@ class SVC(Polished, svm.SVC):
     (array([[0.66666667]]), array([-1.66666667]), True)
     """
 
+    decision_function = in_precision(svm.SVC.decision_function)
+
     def _solve(self, K: Array, y: Array, weights: Array, used: Array, X: Any) -> None:
         codes, count = y.astype(np.intp), len(self.classes_)
         costs = self.C * weights * self.class_weight_[codes]
@@ -132,6 +134,8 @@ class SVR(Polished, svm.SVR):
     (array([0.5, 1. , 1.5]), array([0, 2], dtype=int32))
     """
 
+    predict = in_precision(svm.SVR.predict)
+
     def _solve(self, K: Array, y: Array, weights: Array, used: Array, X: Any) -> None:
         of = fit_tube(K, y, self.C * weights, self.epsilon)
         rows = np.flatnonzero(of.weights)
@@ -148,6 +152,9 @@ class OneClassSVM(Polished, svm.OneClassSVM):
     >>> OneClassSVM(gamma=0.5, nu=0.5).fit(x).predict([[0.05], [5.0]])
     array([ 1, -1])
     """
+
+    decision_function = in_precision(svm.OneClassSVM.decision_function)
+    score_samples = in_precision(svm.OneClassSVM.score_samples)
 
     def _solve(self, K: Array, y: Array, weights: Array, used: Array, X: Any) -> None:
         of = margin_from_origin(K, weights, self.nu)

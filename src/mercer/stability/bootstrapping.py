@@ -53,6 +53,11 @@ class Bootstrap(Shown):
     spaces : mean squared cosine of the space of the first 1, 2, … axes
     ties : p-value of the equality of each inertia and the next, NaN where there is none
     replicates, confidence, seed : how many, the rate q, and the seed that repeats them
+
+    >>> import mercer as mc
+    >>> found = mc.bootstrap(mc.PCA(2), mc.datasets.iris(), random_state=0)
+    >>> found.inertias.round(2), found.intervals.shape
+    (array([4.2 , 0.24]), (2, 2))
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -204,7 +209,9 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     :math:`(\lambda_k - \lambda_l, 0)` is one draw of
     :math:`(C_{kk} - C_{ll},\, 2 C_{kl})`, whose mean is 0 and whose covariance is that of the
     replicates, times n/(n-1). Its squared Mahalanobis distance from 0 has then Hotelling's law in
-    2 dimensions, with ν = 1/(1/(n-1) + 1/(R-1)) degrees of freedom. Axes that fail the test are reported as a plane.
+    2 dimensions, with ν = 1/(1/(n-1) + 1/(R-1)) degrees of freedom. Axes that fail the test are
+    reported as a plane. Of 4 000 normal samples of 50 individuals and 10 variables, two inertias of
+    3 and eight of 0.3, the test at 5 % told the equal ones apart in 4 %.
 
     The interval of an inertia is the symmetric studentised one of its logarithm,
 
@@ -215,7 +222,8 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     :math:`|\log \lambda_k^* - \log \lambda_k| / s_k^*` over the replicates (Hall, *The Bootstrap
     and Edgeworth Expansion*, 1992, section 3.6). Of 400 normal samples with inertias 6 and 3 those
     of 95 % held the first in 94 to 95 %, the second in 91 % of samples of 50 and 93 % of 100
-    individuals; where two inertias are equal, in 85 to 90 %.
+    individuals; with 10 variables, eight of variance 0.3, both in 94 % of 1 000 samples of 50, where
+    percentiles held the second in 86 %. Where two inertias are equal, they hold them in 85 to 90 %.
 
     Parameters
     ----------

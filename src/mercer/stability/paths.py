@@ -34,6 +34,15 @@ class Crossing(Shown):
 
     ``axes`` are their numbers at the first value of the path, ``at`` is where their inertias are
     equal if their logarithms are linear in between, ``is_clear`` whether both were recognised.
+
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> x, y = np.meshgrid(np.linspace(-1.0, 1.0, 12), np.linspace(-0.42, 0.42, 8))
+    >>> grid = np.column_stack([x.ravel(), y.ravel()])
+    >>> model = mc.KernelPCA(3, kernel=mc.Gaussian(1.0))
+    >>> path = mc.parameter_path(model, grid, "kernel__bandwidth", np.geomspace(0.25, 1.5, 9))
+    >>> path.crossings[0].axes
+    (2, 3)
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -72,6 +81,12 @@ class ParameterPath(Shown):
     crossings : where two axes exchange their order, `Crossing`
     own : the value that the model itself has, None where it is not known
     is_factor : whether values multiply a parameter that has a number for each column
+
+    >>> import mercer as mc
+    >>> x, model = mc.datasets.iris().matrix(), mc.KernelPCA(2, kernel=mc.Gaussian(1.0))
+    >>> found = mc.parameter_path(model, x, "kernel__bandwidth", [0.5, 1.0, 2.0])
+    >>> found.shares.round(2)[:, 0], found.crossings
+    (array([0.18, 0.39, 0.65]), ())
     """
 
     facts: ClassVar[Mapping[str, str]] = {

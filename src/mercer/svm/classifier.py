@@ -14,11 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.check import Array, Points, in_dtype_of
+from mercer.check import Array, Points, as_numpy, in_dtype_of, namespace
+from mercer.data.frames import of_layer
 from mercer.display import Shown
 from mercer.engines.engine import Engine
+from mercer.engines.held import given_back
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.estimator import is_yes, on_engine, one_of
+from mercer.estimator import is_yes, like_given, on_engine, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
@@ -137,6 +139,7 @@ class SVC(ClassifierMixin, Machine):
         sample_weight: Any = None,
         *,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> SVC:
         """Find the margins; weights multiply the cost of each point; ``progress`` counts tiles."""
         points = self._read(X, reset=True)
@@ -154,6 +157,7 @@ class SVC(ClassifierMixin, Machine):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         if is_yes(self.probability, "probability"):
             self.sigmoids_ = [self._sigmoid(K, p) for p in problems]
+        self._give_back(X)
         return self
 
     def _codes(self, points: Points, y: Any) -> Array:
@@ -229,27 +233,33 @@ class SVC(ClassifierMixin, Machine):
         is_of_pairs = self.decision_function_shape == "ovo"
         return in_dtype_of(X, values if is_of_pairs else self._per_class(values))
 
-    def _per_class(self, values: Array) -> Array:
+    def _per_class(self, values: Any) -> Any:
         """Return votes, plus sums of decisions that stay below half a vote."""
-        votes = np.zeros((len(values), len(self.classes_)))
-        sums = np.zeros_like(votes)
-        pairs = combinations(range(len(self.classes_)), 2)
-        for value, (first, second) in zip(values.T, pairs, strict=True):
-            votes[:, first] += value >= 0
-            votes[:, second] += value < 0
-            sums[:, first] += value
-            sums[:, second] -= value
-        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+        first, second = np.array(list(combinations(range(len(self.classes_)), 2))).T
+        one = np.eye(len(self.classes_))
+        xp: Any = namespace(values)
+        signs = given_back(one[first] - one[second], values)
+        lost = given_back(one[second].sum(axis=0), values)  # where no first one wins
+        votes = lost + xp.astype(values >= 0.0, values.dtype) @ signs
+        sums = values @ signs
+        return votes + sums / (3.0 * (xp.abs(sums) + 1.0))
 
     def predict(self, X: Any) -> Array:
         """Return the label of each point."""
         check_is_fitted(self)
         values = self._values(X)
+        xp: Any = namespace(values)
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] > 0).astype(np.intp)])
-        return np.asarray(self.classes_[np.argmax(self._per_class(values), axis=1)])
+            codes = xp.astype(values[:, 0] > 0.0, xp.int64)
+        else:
+            codes = xp.argmax(self._per_class(values), axis=1)
+        if self.classes_.dtype.kind not in "biuf":  # words are numpy's alone
+            return np.asarray(self.classes_[as_numpy(codes)])
+        labels: Array = xp.take(given_back(self.classes_, values), codes)
+        return labels
 
     @available_if(lambda self: _has_probabilities(self))  # type: ignore[untyped-decorator]
+    @of_layer
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, if ``probability`` was asked for.
 
@@ -257,7 +267,7 @@ class SVC(ClassifierMixin, Machine):
         2004). `predict` reads margins and not these: near to ½ they may differ.
         """
         check_is_fitted(self)
-        values = self._values(X)
+        values = as_numpy(self._values(X))
         count = len(self.classes_)
         r = np.zeros((len(values), count, count))
         pairs = combinations(range(count), 2)
@@ -266,7 +276,7 @@ class SVC(ClassifierMixin, Machine):
             r[:, positive, other] = np.clip(sigmoid(column), LEAST, 1.0 - LEAST)
             r[:, other, positive] = 1.0 - r[:, positive, other]
         shares = couple_probabilities(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
-        return in_dtype_of(X, shares)
+        return like_given(shares, X)  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,9 +11,10 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.check import Array, Points, in_dtype_of, shares_of
+from mercer.check import Array, Points, in_dtype_of, namespace, shares_of
 from mercer.display import warn
 from mercer.engines.engine import Engine
+from mercer.engines.held import beside, given_back
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
@@ -111,6 +112,11 @@ class Machine(KernelModel):
             warn(doubt, ConvergenceWarning)
         return solutions
 
+    def _give_back(self, X: Any) -> None:
+        """Turn weights and slacks of points into arrays like these."""
+        self.dual_coef_ = given_back(self.dual_coef_, X)
+        self.slacks_ = given_back(self.slacks_, X)
+
     def _doubt(self, solutions: Sequence[Expansion]) -> str:
         """Return why the optimum is not known well, empty if it is."""
         if any(s.rounding > LOST_GAP * abs(s.objective) for s in solutions) and self._is_convex:
@@ -133,15 +139,16 @@ class Machine(KernelModel):
         )
 
     @on_engine
-    def _values(self, X: Any) -> Array:
-        """Return f at points, a column for each solution."""
-        points = self._read(X, reset=False)
+    def _values(self, X: Any) -> Any:
+        """Return f at points, a column for each solution, as an array like what was given."""
+        points = self._read(X, reset=False, stays=self._origin.point is None)
         if self._is_precomputed:
             product = np.asarray(points)[:, self._used] @ self._weights.T
         else:
             seen = self._origin.points(points)
-            product = Gram(self.kernel_, seen, self._points).product(self._weights.T)
-        return np.asarray(product + self._intercepts)
+            weights = beside(self._weights.T, seen)
+            product = Gram(self.kernel_, seen, self._points).product(weights)
+        return given_back(product + self._intercepts, X)
 
     @property
     def support_vectors_(self) -> Points:
@@ -233,6 +240,7 @@ class SVR(RegressorMixin, Machine):
         sample_weight: Any = None,
         *,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> SVR:
         """Find the tube; weights multiply the cost of each point; ``progress`` counts tiles."""
         points = self._read(X, reset=True)
@@ -244,6 +252,7 @@ class SVR(RegressorMixin, Machine):
         found = fit_tube(K, targets[self._used], costs, epsilon, self._entry)
         self._keep([(np.arange(len(K)), found)])
         self.slacks_ = self.slacks_[0]
+        self._give_back(X)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -322,6 +331,7 @@ class OneClassSVM(OutlierMixin, Machine):
         sample_weight: Any = None,
         *,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> OneClassSVM:
         """Find the region; weights multiply the cost of each point; ``progress`` counts tiles."""
         points = self._read(X, reset=True)
@@ -333,13 +343,15 @@ class OneClassSVM(OutlierMixin, Machine):
         self.slacks_ = self.slacks_[0]
         self.offset_ = -float(self.intercept_[0])
         self._rounding = GRADIENT_ROUNDING * scale_of(K) * float(np.sum(weights)) * nu
+        self._give_back(X)
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Return h - ρ at points: negative for those unlike the others, 0 up to rounding on ρ."""
         check_is_fitted(self)
         values = self._values(X)[:, 0]
-        return in_dtype_of(X, np.where(np.abs(values) <= self._rounding, 0.0, values))
+        xp: Any = namespace(values)
+        return in_dtype_of(X, xp.where(xp.abs(values) <= self._rounding, 0.0 * values, values))
 
     def score_samples(self, X: Any) -> Array:
         """Return h at points."""
@@ -347,4 +359,7 @@ class OneClassSVM(OutlierMixin, Machine):
 
     def predict(self, X: Any) -> Array:
         """Return 1 for points like the others, -1 for those that are not."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        values = self.decision_function(X)
+        xp: Any = namespace(values)
+        signs: Array = 2 * xp.astype(values >= 0.0, xp.int64) - 1
+        return signs
