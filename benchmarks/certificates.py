@@ -21,6 +21,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from scipy.stats import binomtest
@@ -345,6 +346,20 @@ def nystrom(seed: int) -> Tally:
         bool(whole),
         bool(np.all(found.values >= 0.0)),
     )
+
+
+@claim(rate=0.05, cases=600)
+def nystrom_of_a_sample(seed: int) -> Tally:
+    """The same from a few points, with intervals that may be wrong in a twentieth of the cases."""
+    rng = np.random.default_rng(seed)
+    operator, K = _operator(rng, least=50, most=70)
+    count, landmarks = int(rng.integers(1, 5)), int(rng.integers(2, 8))
+    few = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "FEWEST": 50}
+    with patch.multiple("mercer.spectrum.missing", **few):
+        found = mc.leading(
+            operator, count, method="nystrom", landmarks=landmarks, random_state=seed
+        )
+    return Tally.of(all(_proved(found, K)))
 
 
 # ------------------------------------------------------------------------------------------- gaps

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import tracemalloc
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from benchmarks.measure import BANDWIDTH
+from benchmarks.measure import latent as surface
 from mercer.certificate import FAILURE, frobenius_complement
 from mercer.check import Array
 from mercer.davidson import Iteration
@@ -25,16 +28,23 @@ from mercer.errors import MissedAxes, NotConverged, NotEnoughMemory, RoundingLim
 from mercer.gram import Centred, Gram
 from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
-from mercer.spectrum.approximate import largest_mean, nystrom_bytes, sampled_norm
+from mercer.spectrum.approximate import nystrom_bytes
 from mercer.spectrum.exact import needed_bytes, points_left_out
 from mercer.spectrum.leading import refuse_beyond_budget, smaller
+from mercer.spectrum.missing import (
+    Missing,
+    largest_mean,
+    largest_shortfall,
+    sampled_norm,
+    upper_values,
+)
 from mercer.spectrum.proofs import factored_complement
 from tests.interrupts import interrupt, start_script
 from tests.references import FOLDER
 
 EPSILON = np.finfo(float).eps
 dense_module = importlib.import_module("mercer.spectrum.dense")
-approximate_module = importlib.import_module("mercer.spectrum.approximate")
+missing_module = importlib.import_module("mercer.spectrum.missing")
 exact_module = importlib.import_module("mercer.spectrum.exact")
 leading_module = importlib.import_module("mercer.spectrum.leading")
 RNG = np.random.default_rng(5)
@@ -777,8 +787,66 @@ def test_the_sampled_norm_is_above_the_norm(weighted: bool) -> None:
         assert np.linalg.norm(E, 2) <= bound < 0.7 * np.trace(E)
 
 
+def test_intervals_of_an_approximation_are_as_wide_as_its_error() -> None:
+    """They were 50 times as wide, and the last axes were called degenerate for it."""
+    operator = Gram(mc.Gaussian(BANDWIDTH), surface(1500)).centred()
+    found, truth = (
+        leading(operator, 10, method="nystrom", random_state=0),
+        leading_values(operator, 10),
+    )
+    assert np.all(found.certificate.lower <= truth)
+    assert np.all(truth <= found.certificate.upper)
+    assert np.all(found.errors < 3.0 * (truth - found.values))
+    assert found.clusters == ()
+    assert all(name.endswith("along the axes") for name in found.certificate.bounds)
+
+
+def test_a_sample_of_points_bounds_what_is_missing_along_each_axis() -> None:
+    """Also where it is far from all of them, for any seed and weights; another factor is caught."""
+    gram, rng = Gram(mc.Matern(1.5, 2.0), normal(3, 900, 3)), np.random.default_rng(0)
+    for seed in range(12):
+        w = rng.uniform(0.1, 2.0, 900) / 900.0
+        low = nystrom(gram, 60, landmarks="uniform", random_state=seed)
+        E = np.sqrt(w)[:, None] * (gram.dense() - low.factor @ low.factor.T) * np.sqrt(w)
+        found = low.centred(w)
+        axes = np.linalg.svd(found.factor, full_matrices=False)[0][:, :4]
+        truth = np.einsum("ik,ik->k", axes, E @ axes)
+        missing = Missing(gram, low.missing, low.below, found.roots[:, 0] ** 2, 9.9, seed)
+        exact = missing.along(axes, found, 900) * w.sum()  # weights are divided by their sum
+        np.testing.assert_allclose(exact, truth, rtol=1e-5)
+        norm = float(np.linalg.norm(E, 2)) / w.sum()
+        sampled = replace(missing, norm=norm).along(axes, found, 600) * w.sum()
+        assert np.all(truth <= sampled)
+        wrong = replace(found, factor=1.01 * found.factor)  # of which less would be missing
+        assert np.all(missing.along(axes, wrong, 900) * w.sum() < truth)
+
+
+def test_the_mean_of_a_sample_is_short_as_seldom_as_is_said() -> None:
+    """Bernstein's bound at five per cent, of a law with a rare large value."""
+    rng, p, size = np.random.default_rng(0), 0.02, 200
+    drawn = rng.binomial(size, p, 4000) / size
+    rate = np.log(1.0 / 0.05) / size
+    short = largest_shortfall(np.array([1.0]), np.array([p]), rate)
+    assert np.mean(drawn + short < p) <= 0.05
+    assert np.mean(drawn + 0.3 * short < p) > 0.05  # a smaller one would be wrong
+
+
+def test_upper_values_hold_for_matrices_of_any_kind() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n, b = 12, int(rng.integers(1, 8))
+        theta = np.sort(10.0 ** rng.uniform(-3.0, 1.0, n))[::-1]
+        G = rng.standard_normal((n, int(rng.integers(1, n)))) * 10.0 ** rng.uniform(-3.0, 0.0)
+        E = G @ G.T
+        norm, beta = float(np.linalg.norm(E, 2)), np.diag(E)[:b]
+        truth = np.linalg.eigvalsh(np.diag(theta) + E)[::-1][:b]
+        bound = upper_values(theta[:b], beta, float(theta[b]), norm)
+        assert np.all(truth <= bound * (1.0 + 1e-12))
+        assert np.all(bound <= theta[:b] + norm)
+
+
 def test_a_mean_is_excluded_as_often_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate_module, "FAILURE", 0.05)
+    monkeypatch.setattr(missing_module, "FAILURE", 0.05)
     rng, p = np.random.default_rng(0), 0.03
     drawn = rng.binomial(500, p, 4000) / 500
     missed = np.mean([largest_mean(mean, 500) < p for mean in drawn])

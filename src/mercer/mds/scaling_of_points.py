@@ -13,7 +13,7 @@ from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
 from mercer.mds.distances import WHOLE, unit_of
 from mercer.settings import FIXED
-from mercer.spectrum import How, Spectrum, clusters, leading, signs
+from mercer.spectrum import How, Spectrum, around, clusters, leading, signs
 
 ENTRY_ROUNDING = 4.0 * float(np.finfo(float).eps)
 """Error of a centred entry, as a share of the largest of its column: it and its mean round."""
@@ -102,6 +102,6 @@ def _whole(y: Array, count: int, threshold: float) -> tuple[Spectrum, Array]:
         negative_mass=0.0,
         psd="by construction",
         how=How("singular values of the points"),
-        clusters=clusters(values, rounding, count),
+        clusters=clusters(values, *around(values, rounding, count)),
     )
     return spectrum, right[:count].T

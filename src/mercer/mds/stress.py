@@ -35,7 +35,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.axis_values import Individuals
 from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
-from mercer.spectrum import clusters, signs
+from mercer.spectrum import around, clusters, signs
 
 MANY_STARTS = 4
 FEW_POINTS = 300
@@ -191,7 +191,8 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         self._n_features_out = count
         largest = float(np.max(sizes))
         kept = int(np.sum(sizes > self.tol * largest))  # a map is known up to its tolerance
-        alike = clusters(sizes[:kept] ** 2, self.tol * largest**2, kept)
+        squares = sizes[:kept] ** 2
+        alike = clusters(squares, *around(squares, self.tol * largest**2, kept))
         remark_axes(alike, kept, count, len(delta))
         return self
 

@@ -11,5 +11,6 @@ from mercer.spectrum.values import DEGENERATE as DEGENERATE
 from mercer.spectrum.values import How as How
 from mercer.spectrum.values import Operator as Operator
 from mercer.spectrum.values import Spectrum as Spectrum
+from mercer.spectrum.values import around as around
 from mercer.spectrum.values import clusters as clusters
 from mercer.spectrum.values import signs as signs

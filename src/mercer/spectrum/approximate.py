@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
-from mercer.check import Array, Points, as_numpy, chunks
+from mercer.check import Array, Points
 from mercer.engines.engine import Engine
 from mercer.engines.lapack import eigenpairs
-from mercer.gram import Centred, Gram, in_doubles
+from mercer.gram import Centred
 from mercer.kernels.base import Kind
-from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored, Features, LowRank, nystrom
-from mercer.points import as_points, take
+from mercer.points import as_points
 from mercer.settings import whole
+from mercer.spectrum.missing import Missing, sampled_norm, upper_values
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -40,15 +40,6 @@ LANDMARKS_PER_AXIS = 50
 
 FEWEST_LANDMARKS = 100
 
-SAMPLED, SHARE, FEWEST = 35_000, 20, 1_000
-"""Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
-
-SAMPLING = 3
-"""The number that keeps these draws apart from others with the same seed."""
-
-AT_ONCE = 2048
-"""Entries that are looked at together."""
-
 
 def approximate(
     operator: KernelOperator,
@@ -62,7 +53,9 @@ def approximate(
     .. math:: \hat\lambda_i \le \lambda_i \le \hat\lambda_i + \operatorname{tr}(K - \hat K)
 
     since the approximation is never larger than the operator (Weyl); the norm of the difference
-    from a sample of its entries takes the place of its trace where it is smaller. ``landmarks`` is
+    from a sample of its entries takes the place of its trace where it is smaller, and what is
+    missing along each axis, from a sample of points, that of the norm (`upper_values`).
+    ``landmarks`` is
     their number or the points themselves; unless given, they are k-means centres of vectors and
     random pivots of anything else.
     """
@@ -77,15 +70,17 @@ def approximate(
     is_proved = kernel.kind is not Kind.SIMILARITY and bool(kernel.proof)
     with engine.session():
         low_rank = _approximation(operator, count, landmarks, random_state)
-        norm = sampled_norm(
-            positive_base(operator), low_rank, operator.roots[:, 0] ** 2, random_state
-        )
+        base, weights = positive_base(operator), operator.roots[:, 0] ** 2
+        norm = sampled_norm(base, low_rank, weights, random_state)
         found: Factored = low_rank
         if isinstance(operator, Centred):
             found = low_rank.centred(operator.weights, copy=False)
         if norm + found.below < found.above:
             found = replace(found, above=norm + found.below, failure_probability=FAILURE)
-        spectrum = of_factor(found, count, engine, is_proved=is_proved)
+        missing = Missing(
+            base, low_rank.missing, low_rank.below, weights, found.above, random_state
+        )
+        spectrum = of_factor(found, count, engine, is_proved=is_proved, missing=missing)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
     return replace(spectrum, how=how, certificate=proof, threshold=operator.threshold)
@@ -109,14 +104,60 @@ def of_factor(
     engine: Engine | None = None,
     *,
     is_proved: bool = False,
+    missing: Missing | None = None,
 ) -> Spectrum:
-    """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for."""
+    """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for.
+
+    They are narrower where it is known what is ``missing``.
+    """
     inner = LowRankInverse(operator.factor, engine)
-    vectors = inner.start(min(count, len(inner.values)))
+    kept = min(count, len(inner.values))
+    pairs = 0 if missing is None else missing.pairs(inner.values, kept)
+    vectors, seen = inner.start(max(kept, pairs)), None
+    if missing is not None:
+        energies = missing.along(vectors[:, :pairs], operator)
+        seen = Seen(energies, _rounding(inner, vectors[:, :pairs]))
+    vectors = vectors[:, :kept]
     turn = orientation(vectors, operator)
     return _spectrum(
-        inner.values, inner.axes, vectors * turn, turn, operator, len(vectors), is_proved=is_proved
+        inner.values,
+        inner.axes,
+        vectors * turn,
+        turn,
+        operator,
+        len(vectors),
+        is_proved=is_proved,
+        seen=seen,
     )
+
+
+class Seen(NamedTuple):
+    """What is missing along the first axes at most, and how far from eigenvectors these are."""
+
+    energies: Array
+    rounding: float
+
+
+def _rounding(inner: LowRankInverse, axes: Array) -> float:
+    r"""Bound the norm of what computed axes U = FA leave: that of FF*U - UΘ, as if orthonormal.
+
+    .. math:: FF^*U - U\Theta = F (F^*F A - A\Theta), \quad \|Q - U\| \le \|U^*U - I\|
+
+    for the nearest orthonormal Q. In the basis of Q and its complement FF* is Θ and a rest, each up
+    to twice that norm, and the largest eigenvalue of the rest is at most the first that Θ does not
+    have up to as many such errors as there are axes (Ky Fan).
+    """
+    b = axes.shape[1]
+    if not b:
+        return 0.0
+    values, first = inner.values[:b], float(inner.values[0])
+    small = inner.axes[:, :b] / np.sqrt(values)
+    unit = (2 * sum(inner.factor.shape) + 8) * float(np.finfo(float).eps) * inner.trace
+    left = float(np.linalg.norm(inner.squares @ small - small * values))
+    left += unit * float(np.linalg.norm(small))
+    defect = float(np.linalg.norm(axes.conj().T @ axes - np.eye(b)))
+    each = 2.0 * float(np.sqrt(first)) * left + 2.0 * defect * first
+    return float(2.0 * (b + 2) * each + unit)
 
 
 def of_covariances(
@@ -144,9 +185,10 @@ def _spectrum(
     n: int,
     *,
     is_proved: bool,
+    seen: Seen | None = None,
 ) -> Spectrum:
     kept, trace = len(turn), float(values.sum())
-    proof = _certified(values, kept, operator)
+    proof, beyond = _certified(values, kept, operator, seen)
     return Spectrum(
         values=values[:kept],
         vectors=vectors,
@@ -161,8 +203,7 @@ def _spectrum(
             f"approximate: {operator.how}",
             memory=approximate_bytes(len(vectors), operator.rank),
         ),
-        # Intervals begin at the values, so that a gap of one width tells two of them apart.
-        clusters=clusters(values, 0.5 * float(proof.errors.max(initial=0.0)), kept),
+        clusters=clusters(values, proof.lower, np.append(proof.upper, beyond)),
         features=operator.features,
         feature_axes=axes[:, :kept] * turn,
         barycentre=operator.barycentre,
@@ -192,60 +233,6 @@ def nystrom_bytes(n: int, d: int, count: int, rank: int) -> int:
     return approximate_bytes(n, rank) + 24 * n * (d + 2) + 40 * n * (count - 1)
 
 
-def sampled_norm(gram: Gram, found: LowRank, weights: Array, random_state: int | None) -> float:
-    r"""Return a bound for the norm of what an approximation is missing, from a sample of entries.
-
-    The difference E, with the weights, is positive semidefinite, so that
-
-    .. math:: \|E\|_2^2 \le \|E\|_F^2 = t^2\, \mathbb{E} \frac{|E_{ij}|^2}{g_i g_j}, \quad
-        g_i \ge E_{ii},\; t = \textstyle\sum_i g_i
-
-    for independent i and j drawn with probabilities g/t. The ratio is at most 1 (Cauchy and
-    Schwarz), and its mean at most the p with S·KL(mean of S, p) = log(1/δ) but with probability
-    δ (Hoeffding). The rounding of entries is part of g: √(ab) + ε ≤ √((a + ε)(b + ε)).
-    """
-    n, m = found.factor.shape
-    size = min(SAMPLED, n * max(m, 1) // SHARE)
-    entry = gram.entry_rounding().entry
-    slack = entry + found.below
-    g = weights * (np.maximum(found.missing, 0.0) + 2.0 * slack)
-    t = float(g.sum())
-    if size < FEWEST or not 0.0 < t < np.inf:
-        return t
-    rng = np.random.default_rng(None if random_state is None else [random_state, SAMPLING])
-    drawn = np.searchsorted(np.cumsum(g), rng.random((2, size)) * t).clip(0, n - 1)
-    ratios = np.empty(size)
-    for part in chunks(size, AT_ONCE):
-        i, j = drawn[:, part]
-        sides = [in_doubles(take(gram.x, drawn_ones)) for drawn_ones in (i, j)]
-        exact = as_numpy(gram.kernel.evaluate(Aligned(*sides)))
-        near = np.einsum("ij,ij->i", found.factor[i], found.factor[j].conj())
-        ratios[part] = weights[i] * weights[j] * np.abs(exact - near) ** 2 / (g[i] * g[j])
-    mean = float(np.mean(np.clip(ratios, 0.0, 1.0)))
-    rounding = float(weights.max()) * found.below + float(weights.sum()) * entry
-    return t * float(np.sqrt(largest_mean(mean, size))) + rounding
-
-
-def largest_mean(mean: float, size: int) -> float:
-    """Return the largest mean of a law on [0, 1] that a sample's mean does not exclude.
-
-    >>> bool(2.07e-5 < largest_mean(0.0, 10**6) < 2.08e-5), largest_mean(1.0, 10)
-    (True, 1.0)
-    >>> bool(0.0118 < largest_mean(0.01, 10**5) < 0.0122)
-    True
-    """
-    rate = -np.log(FAILURE) / size
-    if mean == 0.0:
-        return float(-np.expm1(-rate))
-
-    def excess(p: float) -> float:
-        kept = (1.0 - mean) * np.log((1.0 - mean) / (1.0 - p)) if mean < 1.0 else 0.0
-        return float(mean * np.log(mean / p) + kept - rate)
-
-    last = 1.0 - 1e-15
-    return float(optimize.brentq(excess, mean, last)) if mean < last and excess(last) > 0 else 1.0
-
-
 def _approximation(
     operator: KernelOperator, count: int, landmarks: int | Points | None, random_state: int | None
 ) -> LowRank:
@@ -257,19 +244,52 @@ def _approximation(
     return nystrom(base, rank, landmarks=how, random_state=random_state)
 
 
-def _certified(values: Array, count: int, operator: Factored) -> Certificate:
-    """Enclose each eigenvalue by how far the approximation can be off on either side."""
+def _certified(
+    values: Array, count: int, operator: Factored, seen: Seen | None
+) -> tuple[Certificate, float]:
+    """Enclose each eigenvalue by how far the approximation can be off on either side.
+
+    What bounds the eigenvalue after the last is returned, too.
+    """
     error = max(operator.below, operator.above)
     # The true leading values are at least the computed ones less `below`.
     gaps = values - np.append(values[1:], 0.0) - operator.below
     with np.errstate(divide="ignore"):
-        sines = np.minimum(np.where(gaps > error, error / gaps, 1.0), 1.0)
-    return Certificate(
+        sines = np.minimum(np.where(gaps > error, error / gaps, 1.0), 1.0)[:count]
+    upper = np.append(values, 0.0)[: count + 1] + operator.above
+    name = f"{operator.how}: what it is missing"
+    bounds = [name] * count
+    if seen is not None and len(seen.energies):
+        b = len(seen.energies)
+        beyond = float(values[b]) if b < len(values) else 0.0
+        sharper = upper_values(values[:b], seen.energies, beyond, operator.above) + seen.rounding
+        both = zip(sharper, upper, strict=False)  # upper is that of one more than asked for
+        upper[:b], along = np.minimum(upper[:b], sharper[: count + 1]), [s < u for s, u in both]
+        bounds = [f"{name} along the axes" if is_so else name for is_so in along[:count]]
+        bounds += [name] * (count - len(bounds))
+        sines = np.minimum(sines, _sines(values, upper, seen, operator.above))
+    proof = Certificate(
         lower=values[:count] - operator.below,
-        upper=values[:count] + operator.above,
-        sines=sines[:count],
+        upper=upper[:count],
+        sines=sines,
         is_ordered=np.ones(count, bool),
-        bounds=(f"{operator.how}: what it is missing",) * count,
+        bounds=tuple(bounds),
         assumptions=(operator.assumption,) * count,
         failure_probability=operator.failure_probability,
     )
+    return proof, float(upper[-1])
+
+
+def _sines(values: Array, upper: Array, seen: Seen, norm: float) -> Array:
+    r"""Bound the angle between the space of the first k axes Q and the true one.
+
+    .. math:: \|EQ\|^2 \le \|E\| \operatorname{tr} Q^*EQ, \quad
+        \sin\angle \le \frac{\|EQ\|}{\theta_k - \lambda_{k+1}}
+
+    (E² ⪯ ‖E‖E; Davis and Kahan).
+    """
+    count = len(upper) - 1
+    energies = np.append(seen.energies, np.full(count, norm))[:count]
+    residuals = np.sqrt(norm * np.cumsum(energies)) + seen.rounding
+    gaps = values[:count] - upper[1:] - seen.rounding
+    return np.where(gaps > residuals, residuals / np.where(gaps > 0.0, gaps, 1.0), 1.0)

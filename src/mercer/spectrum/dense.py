@@ -18,6 +18,7 @@ from mercer.spectrum.values import (
     How,
     Operator,
     Spectrum,
+    around,
     clusters,
     oriented,
     refuse_too_large,
@@ -113,7 +114,7 @@ def dense(operator: Operator, count: int, *, is_complete: bool = False) -> Spect
         negative_mass=mass,
         psd=_positivity(found, mass),
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
-        clusters=clusters(values, error, count),
+        clusters=clusters(values, *around(values, error, count)),
         smallest=float(values[-1]),
     )
 

@@ -35,6 +35,7 @@ from mercer.spectrum.values import (
     How,
     KernelOperator,
     Spectrum,
+    around,
     clusters,
     in_units,
     is_real_table,
@@ -149,7 +150,7 @@ def exact(
             tuple(state.history),
             needed + kept if budget is None else max(needed, budget),
         ),
-        clusters=clusters(state.values, float(proof.errors.max()), count),
+        clusters=clusters(state.values, *around(state.values, proof.errors, count)),
     )
 
 

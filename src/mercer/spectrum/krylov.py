@@ -22,6 +22,7 @@ from mercer.spectrum.proofs import proved, trace_bound
 from mercer.spectrum.values import (
     How,
     Spectrum,
+    around,
     clusters,
     oriented,
     ranks,
@@ -87,7 +88,7 @@ def krylov(
             history=tuple(state.history),
             memory=krylov_bytes(operator.shape[0], count),
         ),
-        clusters=clusters(state.values, float(proof.errors.max()), count),
+        clusters=clusters(state.values, *around(state.values, proof.errors, count)),
         smallest=smallest,
     )
 

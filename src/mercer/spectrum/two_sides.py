@@ -31,7 +31,7 @@ from mercer.spectrum.dense import (
     gap_after,
     outside,
 )
-from mercer.spectrum.values import How, Spectrum, clusters
+from mercer.spectrum.values import How, Spectrum, around, clusters
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
 """Entries of a table, and operations, up to which the table itself is decomposed."""
@@ -146,7 +146,7 @@ def _spectrum(table: TwoSided, values: Array, vectors: Array, rho: float, how: H
         negative_mass=0.0,
         psd="by construction",
         how=how,
-        clusters=clusters(values, rounding, count),
+        clusters=clusters(values, *around(values, rounding, count)),
     )
 
 

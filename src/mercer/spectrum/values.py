@@ -295,17 +295,38 @@ def refuse_too_large(operator: Operator, *sums: float) -> None:
         )
 
 
-def clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], ...]:
-    """Return groups of axes whose eigenvalues cannot be told apart, the next one after included."""
-    width = max(2.0 * error, DEGENERATE * float(np.max(np.abs(values), initial=0.0)))
+def clusters(values: Array, lower: Array, upper: Array) -> tuple[tuple[int, ...], ...]:
+    """Return groups of axes whose eigenvalues cannot be told apart, the next one after included.
+
+    Two that follow each other are apart if the one's interval ends above where the other's begins,
+    and if they differ by more than rounding does to the axes. ``upper`` has an entry for the next
+    one too, if there is one.
+
+    >>> one, none = np.array([3.0, 2.0, 1.9, 1.0]), np.zeros(3)
+    >>> clusters(one, one[:3] - 0.1, one + 0.1), clusters(one, one[:3], one)
+    (((1, 2),), ())
+    """
+    count = len(lower)
+    least = DEGENERATE * float(np.max(np.abs(values), initial=0.0))
     groups: list[list[int]] = [[0]]
     for i in range(1, min(count + 1, len(values))):
-        if values[i - 1] - values[i] <= width:
+        if lower[i - 1] <= upper[i] or values[i - 1] - values[i] <= least:
             groups[-1].append(i)
         else:
             groups.append([i])
     kept = [tuple(i for i in g if i < count) for g in groups if len(g) > 1]
     return tuple(g for g in kept if g)
+
+
+def around(values: Array, errors: Array | float, count: int) -> tuple[Array, Array]:
+    """Return the ends of intervals for `clusters`: the next one's error is the largest of all.
+
+    >>> around(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.5]), 2)
+    (array([2.9, 1.5]), array([3.1, 2.5, 1.5]))
+    """
+    given = np.broadcast_to(errors, (count,))
+    sizes = np.append(given, given.max(initial=0.0))[: len(values)]
+    return values[:count] - given, values[: len(sizes)] + sizes
 
 
 def oriented(vectors: Array, operator: Operator | Factored) -> Array:

@@ -1,0 +1,278 @@
+r"""What an approximation is missing, as a whole and along its axes, from a sample of points.
+
+E = K - FF* is positive semidefinite, a Gram matrix of features :math:`\varphi_i` of which the
+norms are known, for the diagonal of K is. What it adds to an eigenvalue is, to first order, the
+square of a mean of such features: a mean that a sample of points has as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from scipy import optimize
+
+from mercer.certificate import FAILURE
+from mercer.check import Array, as_numpy, chunks
+from mercer.engines.held import Held, beside, to_host
+from mercer.gram import Gram, in_doubles
+from mercer.kernels.pairs import Aligned
+from mercer.lowrank import Factored, LowRank
+from mercer.points import take
+
+SAMPLED, SHARE, FEWEST = 20_000, 20, 1_000
+"""Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
+
+PAIRS, POINTS = 3, 4
+"""Numbers that keep these draws apart from each other and from others with the same seed."""
+
+AT_ONCE = 2048
+"""Entries that are looked at together."""
+
+COSTLY = 10
+"""Of a kernel that is costly to compute, a tenth of the landmarks' own entries may be added."""
+
+FEWEST_POINTS = 300
+"""Points of a sample from which on it says more than the norm of the difference."""
+
+ELSEWHERE = 0.1
+"""The share of the sample that goes where much is missing rather than where the axes are."""
+
+GUARDS = 5
+"""Axes after the last that are looked at too, at least; else half of those asked for."""
+
+SMALL = 1e-6
+"""Axes below this share of the first are not known well enough to be looked at."""
+
+STEPS = 60
+"""Halvings of an interval, after which it is as narrow as doubles are."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    r"""The difference E = K - FF* on unit vectors, the axes of FF*, by a sample of points.
+
+    With weights and centring an axis q stands for the vector :math:`g = H^\top W^{1/2} q`, and the
+    energy that is missing along it is :math:`g^* E g = \|\mu\|^2` for
+    :math:`\mu = \sum_i g_i \varphi_i` and features with
+    :math:`\langle \varphi_i, \varphi_j \rangle = E_{ij}`. Draw s points with probabilities p: the
+    mean m of the :math:`Z = g_i \varphi_i / p_i` has the mean μ. Of its component along μ alone,
+    :math:`X = \langle \mu, Z \rangle / \|\mu\| \ge -c` with a mean of ‖μ‖ and a second moment of at
+    most v, Bernstein's inequality says that :math:`\|\mu\| \le \bar X + d` but with probability δ,
+    and no component is larger than the whole:
+
+    .. math:: \|\mu\| \le \|m\| + d, \quad
+        d = \frac{c\ell}{3s} + \sqrt{\Bigl(\frac{c\ell}{3s}\Bigr)^2 + \frac{2v\ell}{s}}, \quad
+        \ell = \log\frac1\delta, \quad
+        c = \max_i \frac{|g_i| \sqrt{E_{ii}}}{p_i}, \quad
+        v = \max_i \frac{|g_i|^2}{w_i p_i} \, \|W^{1/2} E W^{1/2}\|
+
+    ‖m‖² is the value of E on the s points alone, which takes no more than their own Gram matrix.
+    If these are all points it is ‖μ‖² itself, and there is no d and no chance. Rounding: E plus the
+    ``slack`` of its diagonal is positive semidefinite in the place of E. ``norm`` bounds
+    :math:`\|W^{1/2} E W^{1/2}\|`.
+
+    >>> from mercer import Gaussian
+    >>> from mercer.lowrank import nystrom
+    >>> x = np.linspace(0.0, 1.0, 400)[:, None]
+    >>> gram = Gram(Gaussian(bandwidth=0.3), x)
+    >>> found = nystrom(gram, 3, landmarks=[[0.2], [0.5], [0.8]])
+    >>> q = np.linalg.svd(found.factor)[0][:, :1]
+    >>> E = gram.dense() - found.factor @ found.factor.T
+    >>> missing = Missing(gram, found.missing, found.below, np.ones(400), np.linalg.norm(E, 2), 0)
+    >>> true, all_points = (q.T @ E @ q).item(), missing.along(q, found, 400).item()
+    >>> bool(true <= all_points < 1.000001 * true), true <= missing.along(q, found, 350).item()
+    (True, True)
+    """
+
+    gram: Gram
+    diagonal: Array
+    below: float
+    weights: Array
+    norm: float
+    random_state: int | None
+
+    def pairs(self, values: Array, count: int) -> int:
+        """Return how many axes are looked at: those asked for, and some after the last of them.
+
+        The norm of all that is missing may be where no axis is looked at: that should be far below.
+        """
+        known = int(np.sum(values > SMALL * values[0])) if len(values) else 0
+        near = int(np.sum(values[count:] > values[count - 1] - 3.0 * self.norm)) if known else 0
+        return min(known, count + min(near, max(GUARDS, count // 2)))
+
+    def size(self, rank: int) -> int:
+        """Return how many points are drawn: as many as make the work a tenth, all of few."""
+        n = self.gram.shape[0]
+        entries = n * rank // (COSTLY if self.gram.kernel.is_costly else 1)
+        return n if n * n <= 4 * entries else min(n, isqrt(entries))
+
+    def along(self, axes: Array, found: Factored, size: int | None = None) -> Array:
+        """Return a bound for what is missing along each axis of the approximation ``found``."""
+        n, b = axes.shape
+        size = self.size(found.rank) if size is None else size
+        entry, largest = self.gram.entry_rounding().entry, float(np.max(self.weights, initial=0.0))
+        slack = entry + self.below
+        most = np.full(b, self.norm + 2.0 * slack * largest)
+        if not b or size < min(n, FEWEST_POINTS) or not np.all(np.isfinite(most)):
+            return most
+        roots = np.sqrt(self.weights)[:, None]
+        g = roots * axes
+        if found.barycentre is not None:
+            g -= self.weights[:, None] * g.sum(axis=0)
+        e = np.maximum(self.diagonal, 0.0) + 2.0 * slack
+        if size == n:
+            rows, shares, chance = np.arange(n), np.ones(n), np.zeros(b)
+        else:
+            rows, shares, chance = self._drawn(g, e, most, size)
+        v = shares[:, None] * g[rows]
+        squares, rounding = self._on(rows, v, found, slack)
+        lengths = np.sqrt(np.maximum(squares, 0.0) + rounding) + chance
+        return np.asarray(np.fmin(lengths**2, most))
+
+    def _drawn(self, g: Array, e: Array, v: Array, size: int) -> tuple[Array, Array, Array]:
+        """Return points, what each counts for, and how much longer than their mean μ can be."""
+        roots = np.sqrt(self.weights)[:, None]
+        h = np.abs(g) / np.where(roots > 0.0, roots, 1.0)
+        where = np.max(h, axis=1) ** 2
+        left = self.weights * e
+        p = (1.0 - ELSEWHERE) * where / where.sum() + ELSEWHERE * left / left.sum()
+        rng = np.random.default_rng(
+            None if self.random_state is None else [self.random_state, POINTS]
+        )
+        sums = np.cumsum(p)
+        drawn = np.searchsorted(sums, rng.random(size) * sums[-1], side="right")
+        rows, times = np.unique(np.minimum(drawn, len(p) - 1), return_counts=True)
+        inverse = 1.0 / np.where(p > 0.0, p, np.inf)
+        longest = np.max(np.abs(g) * (np.sqrt(e) * inverse)[:, None], axis=0)
+        moment = v * np.max(h**2 * inverse[:, None], axis=0)
+        rate = np.log(2.0 * g.shape[1] / FAILURE) / size
+        chance = largest_shortfall(longest, moment, rate)
+        return rows, times * inverse[rows] / size, chance
+
+    def _on(self, rows: Array, v: Array, found: Factored, slack: float) -> tuple[Array, Array]:
+        """Return the value of E on vectors of some points, and a bound for its rounding."""
+        gram = self.gram
+        is_all = len(rows) == gram.shape[0]
+        some = gram if is_all else Gram(gram.kernel, take(gram.x, rows), engine=gram.engine)
+        there = beside(v, some.x) if isinstance(some.x, Held) else v
+        images = as_numpy(to_host(some.product(there)))
+        factor = found.factor[rows]
+        if found.barycentre is not None:
+            factor /= np.where(found.roots[rows] > 0.0, found.roots[rows], 1.0)
+            factor += found.barycentre.mean.conj()
+        inside = factor.conj().T @ v
+        squares = np.einsum("ik,ik->k", v.conj(), images).real
+        squares -= np.einsum("ik,ik->k", inside.conj(), inside).real
+        known, unit = some.entry_rounding(), float(np.finfo(float).eps)
+        sizes = np.sum(np.abs(v), axis=0) ** 2
+        most = max(known.value, float(np.max(gram.diag(), initial=0.0)))
+        # The mean and a row of F are at most √most long, and what F was is known to a few units.
+        per_unit = known.product + 32.0 * (len(rows) + found.rank) * unit * most
+        return squares + slack * np.sum(np.abs(v) ** 2, axis=0), per_unit * sizes
+
+
+def largest_shortfall(longest: Array, moment: Array, rate: float) -> Array:
+    """Return by how much the mean of X ≥ -c is above that of a sample, but with probability δ.
+
+    ``moment`` bounds the mean of X² and ``rate`` is log(1/δ) / s (Bernstein).
+
+    >>> largest_shortfall(np.array([3.0]), np.array([0.5]), 1.0)
+    array([2.41421356])
+    """
+    step = longest * rate / 3.0
+    return np.asarray(step + np.sqrt(step**2 + 2.0 * moment * rate))
+
+
+def upper_values(values: Array, energies: Array, beyond: float, norm: float) -> Array:
+    r"""Return bounds for the leading eigenvalues of FF* + E from energies of E along axes.
+
+    For β ≥ q*Eq along each of the first b axes of FF*, τ its next eigenvalue and ε ≥ ‖E‖,
+    :math:`\lambda_i` is at most the largest root of
+
+    .. math:: \sum_{k=i}^b \frac{\beta_k}{\lambda - \theta_k} + \frac{\varepsilon}{\lambda - \tau}
+        = 1
+
+    and at most :math:`\theta_i + \varepsilon`. For it is at most the largest value on unit vectors
+    :math:`y + \sum_{k \ge i} x_k q_k` that are orthogonal to the first i - 1 axes (Courant and
+    Fischer), where :math:`\sqrt{u^* E u}` is a seminorm, so that the value is at most
+    :math:`\sum \theta_k |x_k|^2 + \tau \|y\|^2 + (\sum \sqrt{\beta_k} |x_k| + \sqrt\varepsilon
+    \|y\|)^2`: a diagonal matrix and one of rank one, whose largest eigenvalue is that root.
+
+    >>> theta, beta, epsilon = np.array([5.0, 3.0]), np.array([1e-3, 2e-3]), 0.5
+    >>> v = np.sqrt([*beta, epsilon])
+    >>> truth = np.linalg.eigvalsh(np.diag([*theta, 1.0]) + np.outer(v, v))[-1]
+    >>> found = upper_values(theta, beta, 1.0, epsilon)
+    >>> found.round(5), bool(0.0 <= found[0] - truth < 1e-12)
+    (array([5.00115, 3.00267]), True)
+    """
+    b = len(values)
+    tops, weights = np.append(values, beyond), np.append(energies, norm)
+    later = np.arange(b + 1) >= np.arange(b)[:, None]
+    low, high = values.copy(), values + np.minimum(np.sum(later * weights, axis=1), norm)
+    last = values + norm
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        gaps = np.where(later, middle[:, None] - tops, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(later & (weights > 0.0), weights / gaps, 0.0)
+        is_above = (middle > values) & np.all(gaps > 0.0, axis=1) & (terms.sum(axis=1) <= 1.0)
+        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
+    return np.asarray(np.minimum(high, last))
+
+
+def sampled_norm(gram: Gram, found: LowRank, weights: Array, random_state: int | None) -> float:
+    r"""Return a bound for the norm of what an approximation is missing, from a sample of entries.
+
+    The difference E, with the weights, is positive semidefinite, so that
+
+    .. math:: \|E\|_2^2 \le \|E\|_F^2 = t^2\, \mathbb{E} \frac{|E_{ij}|^2}{g_i g_j}, \quad
+        g_i \ge E_{ii},\; t = \textstyle\sum_i g_i
+
+    for independent i and j drawn with probabilities g/t. The ratio is at most 1 (Cauchy and
+    Schwarz), and its mean at most the p with S·KL(mean of S, p) = log(2/δ) but with probability
+    δ/2 (Hoeffding). The rounding of entries is part of g: √(ab) + ε ≤ √((a + ε)(b + ε)).
+    """
+    n, m = found.factor.shape
+    size = min(SAMPLED, n * max(m, 1) // SHARE)
+    entry = gram.entry_rounding().entry
+    slack = entry + found.below
+    g = weights * (np.maximum(found.missing, 0.0) + 2.0 * slack)
+    t = float(g.sum())
+    if size < FEWEST or not 0.0 < t < np.inf:
+        return t
+    rng = np.random.default_rng(None if random_state is None else [random_state, PAIRS])
+    drawn = np.searchsorted(np.cumsum(g), rng.random((2, size)) * t).clip(0, n - 1)
+    ratios = np.empty(size)
+    for part in chunks(size, AT_ONCE):
+        i, j = drawn[:, part]
+        sides = [in_doubles(take(gram.x, drawn_ones)) for drawn_ones in (i, j)]
+        exact = as_numpy(gram.kernel.evaluate(Aligned(*sides)))
+        near = np.einsum("ij,ij->i", found.factor[i], found.factor[j].conj())
+        ratios[part] = weights[i] * weights[j] * np.abs(exact - near) ** 2 / (g[i] * g[j])
+    mean = float(np.mean(np.clip(ratios, 0.0, 1.0)))
+    rounding = float(weights.max()) * found.below + float(weights.sum()) * entry
+    return t * float(np.sqrt(largest_mean(mean, size))) + rounding
+
+
+def largest_mean(mean: float, size: int) -> float:
+    """Return the largest mean of a law on [0, 1] that a sample's mean does not exclude.
+
+    It is wrong with half of the probability that a certificate may be wrong with.
+
+    >>> bool(2.14e-5 < largest_mean(0.0, 10**6) < 2.15e-5), largest_mean(1.0, 10)
+    (True, 1.0)
+    >>> bool(0.0118 < largest_mean(0.01, 10**5) < 0.0123)
+    True
+    """
+    rate = np.log(2.0 / FAILURE) / size
+    if mean == 0.0:
+        return float(-np.expm1(-rate))
+
+    def excess(p: float) -> float:
+        kept = (1.0 - mean) * np.log((1.0 - mean) / (1.0 - p)) if mean < 1.0 else 0.0
+        return float(mean * np.log(mean / p) + kept - rate)
+
+    last = 1.0 - 1e-15
+    return float(optimize.brentq(excess, mean, last)) if mean < last and excess(last) > 0 else 1.0
