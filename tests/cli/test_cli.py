@@ -525,6 +525,8 @@ def test_a_plan_counts_what_a_cluster_does(run: Any) -> None:
     assert value["cluster"]["workers"]["count"] == 4
     assert value["cluster"]["tasks"] > 0
     assert "4 workers of 2 cores" in run("plan", *given, "--workers", 4, "--cores", 2).out
+    on_disk = ("plan", "--individuals", "1e6", "--variables", 50, "--memory", "2GB", "--on-disk")
+    assert run(*on_disk, "--json").value["disk_bytes"] == 4 * 600 * 10**6
     assert run("plan", "--individuals", "many").code == 2
     assert run("plan", "--individuals", "10", "--workers", 0).code == 2
 
