@@ -628,7 +628,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             roots, sizes = np.sqrt(self._weights)[:, None], np.sqrt(self._axis_inertias)
             images = self.spectrum_.images
             if images is None:
-                vectors = held_or_given(self.eigenvectors_)
+                given = self.eigenvectors_
+                vectors = held_or_given(given) if self._is_on_device else given
                 return self._unit * (vectors * sizes / roots), self._squares
             # The operator times the axes is what `transform` computes, whatever their residual.
             return self._unit * (images[:, : len(sizes)] / sizes / roots), self._squares
