@@ -25,18 +25,6 @@ from mercer.lowrank import pivoted_cholesky
 from mercer.progress import Progress
 from mercer.settings import FIXED
 
-STORED_INDIVIDUALS = 3_000
-"""Individuals up to which centred matrices are kept in memory: 72 MB each."""
-
-ROOM = 2**27
-"""Numbers that the matrices kept in memory may have together: 1 GB."""
-
-ROWS = 64
-"""Rows of a stored matrix that are permuted at a time, so that they stay in the cache."""
-
-BLOCKS = 4
-"""Tiles of each matrix that are multiplied before Ctrl-C is heard."""
-
 Statistic = Callable[[Array], float]
 """The sum of products as a function of a permutation, or of factors of the individuals."""
 
@@ -69,7 +57,7 @@ def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -
     is_linear = not how.is_unbiased and all(is_short(gram) for gram in grams)
     if is_linear:
         return Features([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
-    if n <= STORED_INDIVIDUALS and len(grams) * n * n <= ROOM:
+    if n <= how.limits.stored and len(grams) * n * n <= how.limits.room:
         return Stored([how.dense(gram) for gram in grams], how)
     return Tiled([how.of(gram) for gram in grams])
 
@@ -103,7 +91,7 @@ class Stored:
     def matrix(self, tell: Progress | None = None) -> Array:
         n, many = len(self.how.weights), len(self.matrices)
         total = np.zeros((many, many))
-        for rows in chunks(n, ROWS):
+        for rows in chunks(n, self.how.limits.rows):
             block = Block(rows, slice(0, n))
             total += gathered([matrix[rows] for matrix in self.matrices], self.how.scale(block))
             if tell is not None:
@@ -132,7 +120,7 @@ class Stored:
     def _upper(self, index: int) -> list[tuple[slice, Array]]:
         """Return the weighted matrix right of its diagonal blocks, where it counts twice."""
         n, found = len(self.how.weights), []
-        for rows in chunks(n, ROWS):
+        for rows in chunks(n, self.how.limits.rows):
             block = Block(rows, slice(rows.start, n))
             part = self.matrices[index][rows, rows.start :] * self.how.scale(block)
             part[:, rows.stop - rows.start :] *= 2.0
@@ -187,7 +175,7 @@ def summed(
                     tell(next(done), len(blocks))
         return total
 
-    return sides[0].gram.engine.sum_over_rows(work, len(blocks), BLOCKS)
+    return sides[0].gram.engine.sum_over_rows(work, len(blocks), how.limits.tiles)
 
 
 @dataclass(frozen=True, eq=False)
