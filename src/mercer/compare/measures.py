@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.check import EPSILON, Array, Points
 from mercer.compare.products import (
-    Features,
+    FeatureProducts,
     Products,
     Stored,
     Tiled,
@@ -328,7 +328,9 @@ def _measured(
     statistic = float(G[0, 1]) / unit
     if is_cosine:
         statistic = min(max(statistic, -1.0), 1.0)
-    return test_dependence(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
+    return test_dependence(
+        measure, statistic, (0, 1), ComparedPair(products, grams, how, G, unit), asked
+    )
 
 
 def is_constant(gram: Gram, square: float) -> bool:
@@ -347,7 +349,7 @@ def refuse_constant(names: list[str], grams: list[Gram], G: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComparedPair:
     """Several matrices of which two are tested, and the unit their statistic is divided by."""
 
     products: Products
@@ -358,7 +360,7 @@ class Pair:
 
 
 def test_dependence(
-    measure: str, statistic: float, at: tuple[int, int], pair: Pair, asked: Asked
+    measure: str, statistic: float, at: tuple[int, int], pair: ComparedPair, asked: Asked
 ) -> Dependence:
     """Return a statistic with its test: individuals of the second permuted, or both multiplied."""
     n = len(pair.how.weights)
@@ -394,7 +396,7 @@ def test_dependence(
     made = len(null.values)
     text = f"{made} " + ("permutations" if is_permuted else "draws of multipliers")
     text += f" of {count}" if made < count else ""
-    if isinstance(products, Features) and products.rank is not None:
+    if isinstance(products, FeatureProducts) and products.rank is not None:
         held = f"{100 * products.held:.4g} % of the trace"
         text += f" of features of rank {asked.rank}, an approximation that holds {held}"
     if is_permuted and not pair.how.is_equal:
@@ -403,7 +405,7 @@ def test_dependence(
     return Dependence(measure, statistic, p, values, made, draws.seed, n, text, law)
 
 
-def _by_moments(pair: Pair, a: int, b: int) -> float:
+def _by_moments(pair: ComparedPair, a: int, b: int) -> float:
     """Return the p-value of the law with the moments of all permutations, or multipliers."""
     w = pair.how.weights
     most = pair.how.limits.stored

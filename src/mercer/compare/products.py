@@ -52,11 +52,11 @@ class Products(Protocol):
 def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -> Products:
     """Return the cheapest exact way to compare, or by features of so many dimensions."""
     if rank is not None:
-        return Features.approximating(grams, how, rank)
+        return FeatureProducts.approximating(grams, how, rank)
     n = len(how.weights)
     is_linear = not how.is_unbiased and all(is_short(gram) for gram in grams)
     if is_linear:
-        return Features([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
+        return FeatureProducts([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
     if n <= how.limits.stored and len(grams) * n * n <= how.limits.room:
         return Stored([how.dense(gram) for gram in grams], how)
     return Tiled([how.of(gram) for gram in grams])
@@ -179,7 +179,7 @@ def summed(
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class FeatureProducts:
     r"""Matrices F Fᵀ of centred features, exact for short vectors and else approximations.
 
     .. math:: \langle F F^\top, G G^\top \rangle = \| F^\top W G \|_F^2
@@ -193,7 +193,7 @@ class Features:
     """How many an approximation was asked for, None where the features are exact."""
 
     @classmethod
-    def approximating(cls, grams: Sequence[Gram], how: Centring, rank: int) -> Features:
+    def approximating(cls, grams: Sequence[Gram], how: Centring, rank: int) -> FeatureProducts:
         """Return features by randomly pivoted Cholesky of each matrix."""
         for gram in grams:
             if gram.kernel.kind is Kind.CONDITIONAL:
@@ -226,7 +226,7 @@ def _squares(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Moments:
+class LawMoments:
     """The mean, standard deviation and skewness of a statistic over all that chance may draw."""
 
     mean: float
@@ -239,7 +239,7 @@ class Moments:
         .. math:: \frac{T - \mu}{\sigma} + \frac{2}{\gamma} = \frac{\gamma}{2}\, X, \quad
             X \sim \mathrm{Gamma}(4 / \gamma^2)
 
-        >>> Moments(1.0, 1.0, 2.0).p_value(3.0)  # the exponential law
+        >>> LawMoments(1.0, 1.0, 2.0).p_value(3.0)  # the exponential law
         0.049787068
         """
         if self.deviation == 0.0:
@@ -253,7 +253,7 @@ class Moments:
         return max(tail, TINY)  # a law without an end has no p-value of zero
 
 
-def moments(A: Array, B: Array) -> Moments:
+def moments(A: Array, B: Array) -> LawMoments:
     r"""Return the moments of Σ Aᵢⱼ B_{πᵢπⱼ} over all permutations π, for rows that sum to zero.
 
     .. math:: \mu = \frac{T T'}{n - 1}, \quad \sigma^2 =
@@ -276,12 +276,12 @@ def moments(A: Array, B: Array) -> Moments:
     variance = 2.0 * spread[0] * spread[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += excess[0] * excess[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
     if variance <= 0.0:
-        return Moments(mean, 0.0, 0.0)
+        return LawMoments(mean, 0.0, 0.0)
     third = third_moment(n, a.cubic(), b.cubic()) - 3.0 * mean * variance - mean**3
-    return Moments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
+    return LawMoments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
 
 
-def multiplied_moments(A: Array) -> Moments:
+def multiplied_moments(A: Array) -> LawMoments:
     r"""Return the moments of Σ εᵢ εⱼ aᵢⱼ over independent standard normal ε.
 
     .. math:: \mu = \operatorname{tr} A, \quad \sigma^2 = 2 \operatorname{tr} A^2, \quad
@@ -294,9 +294,9 @@ def multiplied_moments(A: Array) -> Moments:
     square = A @ A
     variance = 2.0 * float(np.trace(square))
     if variance <= 0.0:
-        return Moments(float(np.trace(A)), 0.0, 0.0)
+        return LawMoments(float(np.trace(A)), 0.0, 0.0)
     third = 8.0 * float(np.vdot(A, square))
-    return Moments(float(np.trace(A)), float(np.sqrt(variance)), third / variance**1.5)
+    return LawMoments(float(np.trace(A)), float(np.sqrt(variance)), third / variance**1.5)
 
 
 class Invariants(NamedTuple):
