@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
+from dataclasses import replace
 from math import factorial
 from typing import Any
 
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
-from mercer.compare import products
+from mercer.compare import sides
 from mercer.compare.products import Stored, Tiled, moments
-from mercer.compare.sides import centring
+from mercer.compare.sides import Limits, centring
 from mercer.resampling import Resampling
 
 GAUSS = mc.Gaussian(bandwidth=1.0)
@@ -477,10 +478,13 @@ def test_comparisons_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) 
     kernels, points = three()
     said: dict[str, Any] = {"permutations": 19, "random_state": 1}
     stored = mc.compare_kernels(kernels, points, **said)
-    monkeypatch.setattr(products, "ROOM", 2 * 40**2)  # two matrices fit, three do not
+    limits = Limits(room=2 * 40**2)  # two matrices fit, three do not
+    monkeypatch.setattr(sides, "LIMITS", limits)
     paired = mc.compare_kernels(kernels, points, **said)
-    monkeypatch.setattr(products, "STORED_INDIVIDUALS", 10)
+    monkeypatch.setattr(sides, "LIMITS", replace(limits, stored=10))
     tiled = mc.compare_kernels(kernels, points, **said)
+    with pytest.raises(mc.errors.InvalidInput, match="held up to 10 individuals"):
+        mc.rv(np.eye(20), np.eye(20), test="pearson")
     for other in (paired, tiled):
         np.testing.assert_allclose(other.alignments, stored.alignments, rtol=1e-12)
         np.testing.assert_array_equal(other.table()["p_value"], stored.table()["p_value"])

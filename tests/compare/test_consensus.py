@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
-from mercer.compare import consensus, products
+from mercer.compare import sides
 from mercer.compare.consensus import (
     METHODS,
     least_on_simplex,
@@ -19,7 +19,7 @@ from mercer.compare.consensus import (
     statis_weights,
     tear_matrix,
 )
-from mercer.compare.sides import centring
+from mercer.compare.sides import Centring, Limits, centring
 
 KERNELS = {
     "near": mc.Gaussian(bandwidth=0.7),
@@ -110,10 +110,9 @@ def test_a_negative_alignment_has_no_consensus() -> None:
 # -- UMKL
 
 
-def test_what_is_torn_is_the_printed_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consensus, "STRIP", 7)
+def test_what_is_torn_is_the_printed_sum() -> None:
     x = points(4, 15)
-    how = centring(None, 15)
+    how = Centring(centring(None, 15).weights, limits=Limits(strip=7))
     sides = [how.of(mc.Gram(k, x)) for k in KERNELS.values()]
     W = np.sum([neighbours(side, 3).toarray() for side in sides], axis=0)
     H = np.eye(15) - 1.0 / 15
@@ -277,7 +276,7 @@ def test_many_individuals_have_the_same_consensus(
 ) -> None:
     x = points(13, 60)
     stored = mc.consensus(KERNELS, x, method=method)
-    monkeypatch.setattr(products, "STORED_INDIVIDUALS", 10)
+    monkeypatch.setattr(sides, "LIMITS", Limits(stored=10))
     tiled = mc.consensus(KERNELS, x, method=method)
     np.testing.assert_allclose(tiled.weights, stored.weights, rtol=1e-9)
 

@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
-from mercer.mds.descent import Pairs
-from mercer.mds.losses import LOSSES, Ordinal, SStress, kruskal_stress, loss_of
+from mercer.mds.descent import WeightedPairs
+from mercer.mds.losses import LOSSES, OrdinalStress, SStress, kruskal_stress, loss_of
 from tests.oracles import LINE, untouched
 from tests.references import FOLDER
 
@@ -203,7 +203,7 @@ def test_disparities_are_the_nearest_in_order(ties: str) -> None:
     rng = np.random.default_rng(2)
     delta, d = np.round(rng.uniform(0.0, 5.0, 60)), rng.uniform(0.5, 2.0, 60)
     weights = rng.uniform(0.5, 2.0, 60)
-    found = Ordinal(delta, weights, ties).disparities(d)
+    found = OrdinalStress(delta, weights, ties).disparities(d)
     keys = delta + (1e-6 * d if ties == "primary" else 0.0)
     expected = IsotonicRegression().fit(keys, d, sample_weight=weights).predict(keys)
     np.testing.assert_allclose(found, expected, atol=1e-9)
@@ -251,7 +251,7 @@ def test_a_copy_may_be_the_only_neighbour_that_is_known() -> None:
 
 def test_the_first_map_measures_missing_distances_along_known_ones() -> None:
     line = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
-    pairs = Pairs(np.where(line <= 1.0, line, np.nan), None)
+    pairs = WeightedPairs(np.where(line <= 1.0, line, np.nan), None)
     np.testing.assert_allclose(pairs.unit * pairs.filled(), line, atol=1e-12)
 
 

@@ -27,7 +27,7 @@ from mercer.reading.procrustes import match_axes, rotation
 from mercer.spectrum import nearby
 from mercer.stability import paths, reweighted
 from mercer.stability.bootstrapping import ties
-from mercer.stability.reweighted import Refits, Source, downdated, source_of
+from mercer.stability.reweighted import Refits, ReplicateSource, downdated, source_of
 
 
 def sample(n: int, inertias: tuple[float, ...], p: int = 6, seed: int = 0) -> Array:
@@ -527,7 +527,9 @@ def test_axes_without_an_individual_are_those_of_a_decomposition_anew(name: str)
     source = source_of(model, None, axes)
     active = np.flatnonzero(source.weights > 0)
     whole, size = source.inertias.sum(), np.abs(source.scores).max()
-    for ours, anew in zip(source.without(active), Source.without(source, active), strict=True):
+    for ours, anew in zip(
+        source.without(active), ReplicateSource.without(source, active), strict=True
+    ):
         np.testing.assert_allclose(ours.inertias, anew.inertias, atol=1e-13 * whole)
         np.testing.assert_allclose(ours.covariances, anew.covariances, atol=1e-13 * whole)
         np.testing.assert_allclose(np.abs(ours.cosines), np.abs(anew.cosines), atol=1e-11)

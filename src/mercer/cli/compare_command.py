@@ -22,8 +22,8 @@ from mercer.cli.pages import command_line, page_writer, write_page
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.compare.consensus import Consensus, consensus
-from mercer.compare.products import STORED_INDIVIDUALS
 from mercer.compare.several import Comparison, compare_kernels
+from mercer.compare.sides import LIMITS
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
 from mercer.errors import InvalidInput
@@ -233,7 +233,7 @@ def _distinct(parts: list[Part]) -> list[Part]:
 def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
     """Answer with what the comparison will take."""
     pairs = count * (count - 1) // 2
-    is_stored = n <= STORED_INDIVIDUALS
+    is_stored = n <= LIMITS.stored
     draws = args.permutations if args.permutations is not None else PERMUTATIONS if is_stored else 0
     draws = 0 if args.test == "pearson" else draws
     memory = 8 * n * n * (count + 1) if is_stored else 8 * 512 * 512 * count * 4

@@ -41,9 +41,6 @@ NEGLIGIBLE = 1e-12
 SAME_VALUE = 1e-9
 """Eigenvalues that are closer, relative to the largest, are one."""
 
-STRIP = 256
-"""Rows of the matrices held at a time, each of n numbers."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus(Shown):
@@ -338,7 +335,7 @@ def neighbours(side: CentredSide, count: int) -> sparse.csr_array:
     n = side.n
     diagonal = side.gram.diag()
     found: list[Array] = []
-    for rows in chunks(n, STRIP):
+    for rows in chunks(n, side.how.limits.strip):
         here = np.arange(rows.start, rows.stop)
         squares = diagonal - 2.0 * side.gram.rows(here).real
         squares[np.arange(len(here)), here] = np.inf
@@ -364,7 +361,7 @@ def tear_matrix(sides: Sequence[CentredSide], count: int, tell: Progress | None 
     laplacian = sparse.diags_array(degrees) - graph
     n = sides[0].n
     total, sizes = np.zeros((len(sides), len(sides))), np.zeros(len(sides))
-    for rows in chunks(n, STRIP):
+    for rows in chunks(n, sides[0].how.limits.strip):
         block = Block(rows, slice(0, n))
         here = np.arange(rows.start, rows.stop)
         strips = [side.centred(side.gram.rows(here), block) for side in sides]

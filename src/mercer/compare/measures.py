@@ -9,8 +9,7 @@ import numpy as np
 
 from mercer.check import EPSILON, Array, Points
 from mercer.compare.products import (
-    STORED_INDIVIDUALS,
-    Features,
+    FeatureProducts,
     Products,
     Stored,
     Tiled,
@@ -37,12 +36,6 @@ from mercer.settings import RandomState, spelled, whole
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
-
-BATCH = 16
-"""Permutations that a thread takes at a time."""
-
-FEW = 2**24
-"""Entries to be permuted in all, below which threads take longer to start than to work."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,13 +87,14 @@ class Asked:
         draws = Resampling.of(permutations if is_counted else PERMUTATIONS, least=0, **more)
         return cls(law, None if rank is None else whole(rank, "rank", least=1), is_counted, draws)
 
-    def resampling(self, products: Products, n: int) -> Resampling:
+    def resampling(self, products: Products, how: Centring) -> Resampling:
         """Return how chance is asked: not by default where each draw is a pass of its own."""
         is_tiled = isinstance(products, Tiled)
         if is_tiled and self.rank is None and not self.is_counted:
             return replace(self.draws, count=0)
         # Tiles have threads of their own, and few entries are permuted before threads begin.
-        is_single = is_tiled or n * n * self.draws.count < FEW
+        entries = len(how.weights) ** 2 * self.draws.count
+        is_single = is_tiled or entries < how.limits.entries
         return replace(self.draws, threads=1) if is_single else self.draws
 
 
@@ -334,7 +328,9 @@ def _measured(
     statistic = float(G[0, 1]) / unit
     if is_cosine:
         statistic = min(max(statistic, -1.0), 1.0)
-    return test_dependence(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
+    return test_dependence(
+        measure, statistic, (0, 1), ComparedPair(products, grams, how, G, unit), asked
+    )
 
 
 def is_constant(gram: Gram, square: float) -> bool:
@@ -353,7 +349,7 @@ def refuse_constant(names: list[str], grams: list[Gram], G: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComparedPair:
     """Several matrices of which two are tested, and the unit their statistic is divided by."""
 
     products: Products
@@ -364,7 +360,7 @@ class Pair:
 
 
 def test_dependence(
-    measure: str, statistic: float, at: tuple[int, int], pair: Pair, asked: Asked
+    measure: str, statistic: float, at: tuple[int, int], pair: ComparedPair, asked: Asked
 ) -> Dependence:
     """Return a statistic with its test: individuals of the second permuted, or both multiplied."""
     n = len(pair.how.weights)
@@ -381,7 +377,7 @@ def test_dependence(
     if asked.rank is not None:
         products = products_of([pair.grams[a], pair.grams[b]], pair.how, asked.rank)
         a, b = 0, 1
-    draws = asked.resampling(pair.products if asked.rank is None else products, n)
+    draws = asked.resampling(pair.products if asked.rank is None else products, pair.how)
     count = draws.count
     if count == 0:
         return Dependence(measure, statistic, None, nothing, 0, None, n, "not tested", law)
@@ -395,12 +391,12 @@ def test_dependence(
         rng = draws.generator(r)
         return of(rng.permutation(n) if is_permuted else rng.standard_normal(n) / left)
 
-    size = 1 if draws.threads == 1 else BATCH
+    size = 1 if draws.threads == 1 else pair.how.limits.batch
     null = draws.null(draws.batches(value, size), float(G[a, b]) - slack)
     made = len(null.values)
     text = f"{made} " + ("permutations" if is_permuted else "draws of multipliers")
     text += f" of {count}" if made < count else ""
-    if isinstance(products, Features) and products.rank is not None:
+    if isinstance(products, FeatureProducts) and products.rank is not None:
         held = f"{100 * products.held:.4g} % of the trace"
         text += f" of features of rank {asked.rank}, an approximation that holds {held}"
     if is_permuted and not pair.how.is_equal:
@@ -409,13 +405,15 @@ def test_dependence(
     return Dependence(measure, statistic, p, values, made, draws.seed, n, text, law)
 
 
-def _by_moments(pair: Pair, a: int, b: int) -> float:
+def _by_moments(pair: ComparedPair, a: int, b: int) -> float:
     """Return the p-value of the law with the moments of all permutations, or multipliers."""
     w = pair.how.weights
-    if len(w) > STORED_INDIVIDUALS:
+    most = pair.how.limits.stored
+    if len(w) > most:
         raise InvalidInput(
-            "test='pearson' needs the product of a matrix with itself, which is held up to 3 000 "
-            "individuals: draw permutations, or those of features with rank="
+            "test='pearson' needs the product of a matrix with itself, which is held up to "
+            f"{most:,} individuals: ".replace(",", " ")
+            + "draw permutations, or those of features with rank="
         )
     if isinstance(pair.products, Stored):
         left, right = pair.products.matrices[a], pair.products.matrices[b]

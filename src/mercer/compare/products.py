@@ -25,18 +25,6 @@ from mercer.lowrank import pivoted_cholesky
 from mercer.progress import Progress
 from mercer.settings import FIXED
 
-STORED_INDIVIDUALS = 3_000
-"""Individuals up to which centred matrices are kept in memory: 72 MB each."""
-
-ROOM = 2**27
-"""Numbers that the matrices kept in memory may have together: 1 GB."""
-
-ROWS = 64
-"""Rows of a stored matrix that are permuted at a time, so that they stay in the cache."""
-
-BLOCKS = 4
-"""Tiles of each matrix that are multiplied before Ctrl-C is heard."""
-
 Statistic = Callable[[Array], float]
 """The sum of products as a function of a permutation, or of factors of the individuals."""
 
@@ -64,12 +52,12 @@ class Products(Protocol):
 def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -> Products:
     """Return the cheapest exact way to compare, or by features of so many dimensions."""
     if rank is not None:
-        return Features.approximating(grams, how, rank)
+        return FeatureProducts.approximating(grams, how, rank)
     n = len(how.weights)
     is_linear = not how.is_unbiased and all(is_short(gram) for gram in grams)
     if is_linear:
-        return Features([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
-    if n <= STORED_INDIVIDUALS and len(grams) * n * n <= ROOM:
+        return FeatureProducts([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
+    if n <= how.limits.stored and len(grams) * n * n <= how.limits.room:
         return Stored([how.dense(gram) for gram in grams], how)
     return Tiled([how.of(gram) for gram in grams])
 
@@ -103,7 +91,7 @@ class Stored:
     def matrix(self, tell: Progress | None = None) -> Array:
         n, many = len(self.how.weights), len(self.matrices)
         total = np.zeros((many, many))
-        for rows in chunks(n, ROWS):
+        for rows in chunks(n, self.how.limits.rows):
             block = Block(rows, slice(0, n))
             total += gathered([matrix[rows] for matrix in self.matrices], self.how.scale(block))
             if tell is not None:
@@ -132,7 +120,7 @@ class Stored:
     def _upper(self, index: int) -> list[tuple[slice, Array]]:
         """Return the weighted matrix right of its diagonal blocks, where it counts twice."""
         n, found = len(self.how.weights), []
-        for rows in chunks(n, ROWS):
+        for rows in chunks(n, self.how.limits.rows):
             block = Block(rows, slice(rows.start, n))
             part = self.matrices[index][rows, rows.start :] * self.how.scale(block)
             part[:, rows.stop - rows.start :] *= 2.0
@@ -187,11 +175,11 @@ def summed(
                     tell(next(done), len(blocks))
         return total
 
-    return sides[0].gram.engine.sum_over_rows(work, len(blocks), BLOCKS)
+    return sides[0].gram.engine.sum_over_rows(work, len(blocks), how.limits.tiles)
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class FeatureProducts:
     r"""Matrices F Fᵀ of centred features, exact for short vectors and else approximations.
 
     .. math:: \langle F F^\top, G G^\top \rangle = \| F^\top W G \|_F^2
@@ -205,7 +193,7 @@ class Features:
     """How many an approximation was asked for, None where the features are exact."""
 
     @classmethod
-    def approximating(cls, grams: Sequence[Gram], how: Centring, rank: int) -> Features:
+    def approximating(cls, grams: Sequence[Gram], how: Centring, rank: int) -> FeatureProducts:
         """Return features by randomly pivoted Cholesky of each matrix."""
         for gram in grams:
             if gram.kernel.kind is Kind.CONDITIONAL:
@@ -238,7 +226,7 @@ def _squares(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Moments:
+class LawMoments:
     """The mean, standard deviation and skewness of a statistic over all that chance may draw."""
 
     mean: float
@@ -251,7 +239,7 @@ class Moments:
         .. math:: \frac{T - \mu}{\sigma} + \frac{2}{\gamma} = \frac{\gamma}{2}\, X, \quad
             X \sim \mathrm{Gamma}(4 / \gamma^2)
 
-        >>> Moments(1.0, 1.0, 2.0).p_value(3.0)  # the exponential law
+        >>> LawMoments(1.0, 1.0, 2.0).p_value(3.0)  # the exponential law
         0.049787068
         """
         if self.deviation == 0.0:
@@ -265,7 +253,7 @@ class Moments:
         return max(tail, TINY)  # a law without an end has no p-value of zero
 
 
-def moments(A: Array, B: Array) -> Moments:
+def moments(A: Array, B: Array) -> LawMoments:
     r"""Return the moments of Σ Aᵢⱼ B_{πᵢπⱼ} over all permutations π, for rows that sum to zero.
 
     .. math:: \mu = \frac{T T'}{n - 1}, \quad \sigma^2 =
@@ -288,12 +276,12 @@ def moments(A: Array, B: Array) -> Moments:
     variance = 2.0 * spread[0] * spread[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += excess[0] * excess[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
     if variance <= 0.0:
-        return Moments(mean, 0.0, 0.0)
+        return LawMoments(mean, 0.0, 0.0)
     third = third_moment(n, a.cubic(), b.cubic()) - 3.0 * mean * variance - mean**3
-    return Moments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
+    return LawMoments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
 
 
-def multiplied_moments(A: Array) -> Moments:
+def multiplied_moments(A: Array) -> LawMoments:
     r"""Return the moments of Σ εᵢ εⱼ aᵢⱼ over independent standard normal ε.
 
     .. math:: \mu = \operatorname{tr} A, \quad \sigma^2 = 2 \operatorname{tr} A^2, \quad
@@ -306,9 +294,9 @@ def multiplied_moments(A: Array) -> Moments:
     square = A @ A
     variance = 2.0 * float(np.trace(square))
     if variance <= 0.0:
-        return Moments(float(np.trace(A)), 0.0, 0.0)
+        return LawMoments(float(np.trace(A)), 0.0, 0.0)
     third = 8.0 * float(np.vdot(A, square))
-    return Moments(float(np.trace(A)), float(np.sqrt(variance)), third / variance**1.5)
+    return LawMoments(float(np.trace(A)), float(np.sqrt(variance)), third / variance**1.5)
 
 
 class Invariants(NamedTuple):

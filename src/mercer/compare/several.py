@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, test_dependence
+from mercer.compare.measures import (
+    Asked,
+    ComparedPair,
+    Dependence,
+    refuse_constant,
+    test_dependence,
+)
 from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scale_gram
 from mercer.data.frames import as_frame
@@ -153,7 +159,7 @@ def _compared(sides: dict[str, Gram], sample_weight: Any, asked: Asked) -> Compa
             here = products_of(both, how)
         told = _shared(asked.draws.progress, k, len(places))
         mine = replace(asked, draws=replace(asked.draws, progress=told))
-        pair = Pair(here, both, how, part, float(norms[i] * norms[j]))
+        pair = ComparedPair(here, both, how, part, float(norms[i] * norms[j]))
         found.append(test_dependence("alignment", float(C[i, j]), at, pair, mine))
     coordinates, shares = map(frozen, interstructure(C))
     adjusted = _adjusted(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,40 @@ VALUE_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 
 SAFE = 1e60
 """Sizes of points, or their inverses, up to which fourth powers are doubles."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of matrices that are compared is held, and how much is done at a time.
+
+    >>> Limits().stored
+    3000
+    """
+
+    stored: int = 3_000
+    """Individuals up to which centred matrices are kept in memory: 72 MB each."""
+
+    room: int = 2**27
+    """Numbers that the matrices kept in memory may have together: 1 GB."""
+
+    rows: int = 64
+    """Rows of a stored matrix that are permuted at a time, so that they stay in the cache."""
+
+    strip: int = 256
+    """Rows of matrices that are not stored held at a time, each of n numbers."""
+
+    tiles: int = 4
+    """Tiles of each matrix that are multiplied before Ctrl-C is heard."""
+
+    batch: int = 16
+    """Permutations that a thread takes at a time."""
+
+    entries: int = 2**24
+    """Entries to be permuted in all, below which threads take longer to start than to work."""
+
+
+LIMITS = Limits()
+"""What comparisons keep to; a centring takes them along to all that is compared."""
 
 
 def side(kernel: Any, points: Points | None, name: str, sample_weight: Any = None) -> Gram:
@@ -198,6 +232,7 @@ class Centring:
 
     weights: Array
     is_unbiased: bool = False
+    limits: Limits = field(default_factory=lambda: LIMITS)
 
     @property
     def is_equal(self) -> bool:

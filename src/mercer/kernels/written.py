@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from mercer.points import FrozenArray
+from mercer.points import FrozenRow as FrozenRow  # where older pickles look for it
 
 Name: TypeAlias = Callable[[str], str]
 

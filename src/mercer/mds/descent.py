@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 from mercer.check import Array, chunks
 from mercer.errors import NotConverged
 from mercer.mds.distances import Distances, refuse_groups
-from mercer.mds.losses import Loss
+from mercer.mds.losses import MapLoss
 from mercer.operators import CentredSource
 from mercer.spectrum import leading
 from mercer.spectrum.values import ranks
@@ -32,7 +32,7 @@ ROUNDING_STOP = 1e3
 """A line search that finds nothing lower this near the tolerance has met rounding, not failed."""
 
 
-class Pairs:
+class WeightedPairs:
     """The pairs of individuals whose dissimilarity is known, in a unit of their own."""
 
     def __init__(self, delta: Array, weights: Array | None) -> None:
@@ -86,7 +86,9 @@ class End(NamedTuple):
     iterations: int
 
 
-def start_maps(pairs: Pairs, count: int, starts: int, rng: np.random.Generator) -> list[Array]:
+def start_maps(
+    pairs: WeightedPairs, count: int, starts: int, rng: np.random.Generator
+) -> list[Array]:
     """Return the classical map of the dissimilarities, and random ones of the same size."""
     delta = pairs.filled()
     place = ranks(delta.sum(axis=1))  # by which a draw goes to an individual, not to a row
@@ -117,8 +119,8 @@ def _classical(delta: Array, count: int) -> Array:
 
 
 def descend(
-    pairs: Pairs,
-    loss: Loss,
+    pairs: WeightedPairs,
+    loss: MapLoss,
     start: Array,
     max_iter: int,
     tol: float,

@@ -17,7 +17,7 @@ from mercer.check import Array
 TIES = ("primary", "secondary")
 
 
-class Loss(Protocol):
+class MapLoss(Protocol):
     """A function of the distances of a map: what to minimise, and what to report of it."""
 
     def __call__(self, d: Array) -> tuple[float, Array]:
@@ -135,7 +135,7 @@ class SStress:
         return float(np.sum(self.weights * (d * d - self.squares) ** 2))
 
 
-class Ordinal:
+class OrdinalStress:
     r"""Kruskal's stress-1 for the best disparities that are in the order of the dissimilarities.
 
     .. math:: \min_{\hat d} \frac{\sum w (d - \hat d)^2}{\sum w d^2}, \quad
@@ -187,7 +187,7 @@ class Ordinal:
         return kruskal_stress(d, self.disparities(d), self.weights)
 
 
-PLAIN: dict[str, Callable[[Array, Array], Loss]] = {
+PLAIN: dict[str, Callable[[Array, Array], MapLoss]] = {
     "stress": Stress,
     "sstress": SStress,
     "sammon": Sammon,
@@ -196,6 +196,8 @@ PLAIN: dict[str, Callable[[Array, Array], Loss]] = {
 LOSSES = (*PLAIN, "ordinal")
 
 
-def loss_of(name: str, target: Array, weights: Array, ties: str) -> Loss:
+def loss_of(name: str, target: Array, weights: Array, ties: str) -> MapLoss:
     """Return the loss of a name on given pairs."""
-    return Ordinal(target, weights, ties) if name == "ordinal" else PLAIN[name](target, weights)
+    return (
+        OrdinalStress(target, weights, ties) if name == "ordinal" else PLAIN[name](target, weights)
+    )

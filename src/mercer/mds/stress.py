@@ -19,7 +19,7 @@ from mercer.display import Shown, kept, warn
 from mercer.errors import Advice, Advised, InvalidInput, Row
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, distances_within
-from mercer.mds.descent import End, Pairs, Placement, descend, place_individuals, start_maps
+from mercer.mds.descent import End, Placement, WeightedPairs, descend, place_individuals, start_maps
 from mercer.mds.distances import (
     METRICS,
     distances_of,
@@ -171,7 +171,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         self._names, self._library = names_of(D), library_of(D)
         if self.loss == "sammon":
             _refuse_zeros(delta)
-        pairs = Pairs(delta, _pair_weights(pair_weight, delta))
+        pairs = WeightedPairs(delta, _pair_weights(pair_weight, delta))
         self._has_pair_weights = pair_weight is not None
         loss = loss_of(self.loss, pairs.target, pairs.weights, self.ties)
         starts = self._starts(len(delta))
@@ -227,7 +227,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
         return made
 
-    def _report(self, pairs: Pairs, ends: list[End]) -> None:
+    def _report(self, pairs: WeightedPairs, ends: list[End]) -> None:
         """Keep what the returned coordinates say, and warn if they could be better."""
         unit = unit_of(pairs.unit)  # a power of two: distances are those of the map to the bit
         size = pairs.unit / unit

@@ -10,11 +10,9 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Checked, Points, chunks, is_foreign, shares_of
-from mercer.data.frames import of_layer
 from mercer.display import kept
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
@@ -24,7 +22,6 @@ from mercer.estimator import (
     OF_KERNELS,
     PRECOMPUTED,
     KernelModel,
-    all_or_nothing,
     as_kernel,
     axes_asked,
     axes_reaching,
@@ -39,19 +36,12 @@ from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear
-from mercer.pca.feature_space import FeatureSpace, place_of, place_points
-from mercer.pca.streams import (
-    Drift,
-    FeatureMoments,
-    Forgotten,
-    drift_of,
-    drift_told,
-    stream_landmarks,
-)
+from mercer.pca.feature_space import place_of, place_points
+from mercer.pca.streams import KernelStream
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
-from mercer.reading import Individuals, Readable, Variables
+from mercer.reading import Individuals, Variables
 from mercer.reading.model import remark_axes, warn_of_units
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import STORED, Spectrum, leading
@@ -124,7 +114,7 @@ def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> No
         )
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelModel):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
     r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
 
     .. math:: W^{1/2} H K H^\top W^{1/2} = U \Lambda U^\top, \quad
@@ -202,8 +192,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
     }
 
     _anchors: Any
-    _stream: FeatureMoments | None = None
-    _drift: tuple[Drift, ...] = ()
     stays_on_device: ClassVar[bool] = True
 
     def __init__(  # noqa: PLR0913  (every setting is an argument, as scikit-learn asks)
@@ -283,103 +271,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             is_approximate=spectrum.is_approximate,
         )
         return self
-
-    def _reads_points(self) -> bool:
-        if self._is_precomputed:
-            raise NotAvailable(
-                "partial_fit takes in batches of points, and a matrix that was computed before "
-                "has none: give a kernel"
-            )
-        return True
-
-    @available_if(_reads_points)  # type: ignore[untyped-decorator]
-    @of_layer
-    @on_engine
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
-        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
-    ) -> KernelPCA:
-        """Take in a batch of individuals, of which only the moments of their features are kept.
-
-        The features are Nyström's, on landmarks that stay: points given as ``landmarks``, else
-        chosen in the first batch, which also decides rules such as ``bandwidth="median"``. The axes
-        are those of all individuals so far: inertias agree with ``method="nystrom"`` on the same
-        landmarks to 1e-10 of the largest, whatever the batches. Intervals count what the landmarks
-        leave out by its trace. Signs are decided by the features, and what is told of each
-        individual (`individuals_`) is not there: use `transform`. ``drift_`` says how far each
-        batch turned the axes. A batch costs m³ operations for m landmarks, beside those of its
-        rows. A model that was fitted goes on with the individuals of its fit as the first batch;
-        `fit` begins anew.
-
-        >>> import mercer as mc
-        >>> x = np.random.default_rng(0).standard_normal((300, 2)) * [3.0, 1.0]
-        >>> given = {"kernel": mc.Gaussian(4.0), "method": "nystrom", "landmarks": x[:40]}
-        >>> stream = mc.KernelPCA(2, **given)
-        >>> for batch in (x[:100], x[100:210], x[210:]):
-        ...     stream = stream.partial_fit(batch)
-        >>> whole = mc.KernelPCA(2, **given).fit(x)
-        >>> np.allclose(stream.inertias_, whole.inertias_, rtol=1e-10), len(stream.drift_)
-        (True, 2)
-        """
-        with all_or_nothing(self):
-            return self._take_in(X, sample_weight)
-
-    def _take_in(self, X: Any, sample_weight: Any) -> KernelPCA:
-        self._check_parameters()
-        if self.method not in ("auto", "nystrom"):
-            given = Advice("method", "nystrom")
-            raise InvalidParameter(
-                f"partial_fit keeps no individuals and rests on landmarks: use {given}", given
-            )
-        if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
-            rows, counted = self.X_fit_, self._total * self._weights
-            del self.spectrum_
-            self._take_in(rows, counted)
-        earlier, known, is_first = self._stream, self._drift, self._stream is None
-        points = self._read(X, reset=is_first)
-        if isinstance(points, Held):  # of a batch nothing is kept but moments, which are small
-            points = Checked.of(to_host(points), "X")
-        weights = weights_of(sample_weight, len(points))
-        names = None if is_first else self._columns
-        self._note(X, shares_of(weights), columns(points))
-        self._columns = names or self._columns
-        if is_first:
-            self.seed_ = seed_of(0 if self.deterministic else self.random_state)
-            self._shift, self._unit, known = None, 1.0, ()
-            self.kernel_ = self._resolved(points)
-        asked = axes_asked(self.n_components)
-        if earlier is not None:
-            landmarks = earlier.features.landmarks
-        else:
-            few = asked if isinstance(asked, int) else 1
-            landmarks = stream_landmarks(self.kernel_, points, few, self.landmarks, self.seed_)
-        batch = FeatureMoments.of(self.kernel_, points, landmarks, weights)
-        every = batch if earlier is None else earlier.joined(batch)
-        spectrum = every.spectrum(asked if isinstance(asked, int) else len(landmarks))
-        if earlier is not None:
-            before, after = self.spectrum_.feature_axes, spectrum.feature_axes
-            known = (*known, drift_of(before, after, batch.moments.covariance, len(points)))
-        self._stream, self._drift, self._names = every, known, None
-        gone: Any = Forgotten((every.moments.rows,))
-        self._weights = self._squares = self.X_fit_ = gone
-        self.__dict__.pop("eigenvectors_", None)  # those of a fit before it
-        self._keep_spectrum(spectrum, every.moments.total)
-        self._keep_feature_axes(spectrum)
-        return self
-
-    @property
-    def drift_(self) -> tuple[Drift, ...]:
-        """How far each batch of a stream turned the axes, from the second one on."""
-        check_is_fitted(self)
-        return drift_told(self._stream, self._drift)
-
-    def _active_count(self) -> int:
-        return super()._active_count() if self._stream is None else self._stream.moments.active
 
     def _landmarks(self) -> int | Points | None:
         """Return the number of landmarks, or those given, seen from where the points are."""
@@ -628,7 +519,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             roots, sizes = np.sqrt(self._weights)[:, None], np.sqrt(self._axis_inertias)
             images = self.spectrum_.images
             if images is None:
-                vectors = held_or_given(self.eigenvectors_)
+                given = self.eigenvectors_
+                vectors = held_or_given(given) if self._is_on_device else given
                 return self._unit * (vectors * sizes / roots), self._squares
             # The operator times the axes is what `transform` computes, whatever their residual.
             return self._unit * (images[:, : len(sizes)] / sizes / roots), self._squares

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import subspace_angles
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.barycentre import Barycentre
-from mercer.check import Array, Points, shares_of
+from mercer.check import Array, Checked, Points, shares_of, weights_of
+from mercer.data.frames import of_layer
 from mercer.display import Shown
+from mercer.engines.held import Held, to_host
 from mercer.engines.lapack import eigenpairs
-from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, NotEnoughMemory
-from mercer.gram import Gram
+from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable, NotEnoughMemory
+from mercer.estimator import KernelModel, all_or_nothing, axes_asked, on_engine
+from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel, Kind
 from mercer.lowrank import Factored, Features, nystrom, row_squares
 from mercer.pca.centred_tables import DenseTable, Table, read_table, safe_units
+from mercer.pca.feature_space import FeatureSpace
 from mercer.progress import Progress
-from mercer.settings import machine_bytes, readable
+from mercer.reading import Readable
+from mercer.settings import RandomState, machine_bytes, readable, seed_of
 from mercer.spectrum import Spectrum
 from mercer.spectrum.approximate import landmarks_for, of_covariances
 from mercer.spectrum.values import is_real_table
@@ -302,3 +309,124 @@ def stream_landmarks(
         )
     how = "kmeans" if is_real_table(points) else "pivoted"
     return nystrom(Gram(kernel, points), size, landmarks=how, random_state=seed).features.landmarks
+
+
+class KernelStream(FeatureSpace, Readable, KernelModel):
+    """A kernel PCA whose individuals may arrive in batches."""
+
+    n_components: float | None
+    method: str
+    landmarks: int | Points | None
+    deterministic: bool
+    random_state: RandomState
+    _stream: FeatureMoments | None = None
+    _drift: tuple[Drift, ...] = ()
+
+    def _check_parameters(self) -> None:
+        """Refuse by name what would otherwise fail after hours, or not at all."""
+        raise NotImplementedError
+
+    def _resolved(self, points: Any) -> Kernel:
+        """Return the kernel, its rules decided by the individuals that have a weight."""
+        raise NotImplementedError
+
+    def _keep_spectrum(self, spectrum: Spectrum, total: float) -> None:
+        """Keep the axes, and how many of them are asked for."""
+        raise NotImplementedError
+
+    def _reads_points(self) -> bool:
+        if self._is_precomputed:
+            raise NotAvailable(
+                "partial_fit takes in batches of points, and a matrix that was computed before "
+                "has none: give a kernel"
+            )
+        return True
+
+    @available_if(_reads_points)  # type: ignore[untyped-decorator]
+    @of_layer
+    @on_engine
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
+    ) -> Self:
+        """Take in a batch of individuals, of which only the moments of their features are kept.
+
+        The features are Nyström's, on landmarks that stay: points given as ``landmarks``, else
+        chosen in the first batch, which also decides rules such as ``bandwidth="median"``. The axes
+        are those of all individuals so far: inertias agree with ``method="nystrom"`` on the same
+        landmarks to 1e-10 of the largest, whatever the batches. Intervals count what the landmarks
+        leave out by its trace. Signs are decided by the features, and what is told of each
+        individual (`individuals_`) is not there: use `transform`. ``drift_`` says how far each
+        batch turned the axes. A batch costs m³ operations for m landmarks, beside those of its
+        rows. A model that was fitted goes on with the individuals of its fit as the first batch;
+        `fit` begins anew.
+
+        >>> import mercer as mc
+        >>> x = np.random.default_rng(0).standard_normal((300, 2)) * [3.0, 1.0]
+        >>> given = {"kernel": mc.Gaussian(4.0), "method": "nystrom", "landmarks": x[:40]}
+        >>> stream = mc.KernelPCA(2, **given)
+        >>> for batch in (x[:100], x[100:210], x[210:]):
+        ...     stream = stream.partial_fit(batch)
+        >>> whole = mc.KernelPCA(2, **given).fit(x)
+        >>> np.allclose(stream.inertias_, whole.inertias_, rtol=1e-10), len(stream.drift_)
+        (True, 2)
+        """
+        with all_or_nothing(self):
+            return self._take_in(X, sample_weight)
+
+    def _take_in(self, X: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        if self.method not in ("auto", "nystrom"):
+            given = Advice("method", "nystrom")
+            raise InvalidParameter(
+                f"partial_fit keeps no individuals and rests on landmarks: use {given}", given
+            )
+        if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
+            rows, counted = self.X_fit_, self._total * self._weights
+            del self.spectrum_
+            self._take_in(rows, counted)
+        earlier, known, is_first = self._stream, self._drift, self._stream is None
+        points = self._read(X, reset=is_first)
+        if isinstance(points, Held):  # of a batch nothing is kept but moments, which are small
+            points = Checked.of(to_host(points), "X")
+        weights = weights_of(sample_weight, len(points))
+        names = None if is_first else self._columns
+        self._note(X, shares_of(weights), columns(points))
+        self._columns = names or self._columns
+        if is_first:
+            self.seed_ = seed_of(0 if self.deterministic else self.random_state)
+            self._shift, self._unit, known = None, 1.0, ()
+            self.kernel_ = self._resolved(points)
+        asked = axes_asked(self.n_components)
+        if earlier is not None:
+            landmarks = earlier.features.landmarks
+        else:
+            few = asked if isinstance(asked, int) else 1
+            landmarks = stream_landmarks(self.kernel_, points, few, self.landmarks, self.seed_)
+        batch = FeatureMoments.of(self.kernel_, points, landmarks, weights)
+        every = batch if earlier is None else earlier.joined(batch)
+        spectrum = every.spectrum(asked if isinstance(asked, int) else len(landmarks))
+        if earlier is not None:
+            before, after = self.spectrum_.feature_axes, spectrum.feature_axes
+            known = (*known, drift_of(before, after, batch.moments.covariance, len(points)))
+        self._stream, self._drift, self._names = every, known, None
+        gone: Any = Forgotten((every.moments.rows,))
+        self._weights = self._squares = self.X_fit_ = gone
+        self.__dict__.pop("eigenvectors_", None)  # those of a fit before it
+        self._keep_spectrum(spectrum, every.moments.total)
+        self._keep_feature_axes(spectrum)
+        return self
+
+    @property
+    def drift_(self) -> tuple[Drift, ...]:
+        """How far each batch of a stream turned the axes, from the second one on."""
+        check_is_fitted(self)
+        return drift_told(self._stream, self._drift)
+
+    def _active_count(self) -> int:
+        return super()._active_count() if self._stream is None else self._stream.moments.active

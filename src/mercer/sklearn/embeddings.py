@@ -22,7 +22,7 @@ from mercer.gram import Centred, Gram
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.vectors import Linear
 from mercer.lowrank import pivoted_cholesky
-from mercer.mds.descent import Pairs, descend
+from mercer.mds.descent import WeightedPairs, descend
 from mercer.mds.losses import loss_of
 from mercer.sklearn.kernels import PairwiseKernels, dense, kernel_of
 from mercer.solve import solve
@@ -220,7 +220,7 @@ class MDS(manifold.MDS):
     def _descend(self) -> None:
         delta = np.asarray(self.dissimilarity_matrix_, np.float64)
         delta = 0.5 * (delta + delta.T)
-        pairs = Pairs(delta, None)
+        pairs = WeightedPairs(delta, None)
         loss = loss_of("stress", pairs.target, pairs.weights, "primary")
         start = np.asarray(self.embedding_, np.float64) / pairs.unit
         end = descend(pairs, loss, start, STEPS, TOL, lambda _: None)

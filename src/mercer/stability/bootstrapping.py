@@ -20,7 +20,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.procrustes import match_axes, rotation
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes, spelled
-from mercer.stability.reweighted import Replicate, Source, source_of
+from mercer.stability.reweighted import Replicate, ReplicateSource, source_of
 
 FEWEST = 20
 """Replicates below this number say nothing of the ends of an interval."""
@@ -295,7 +295,7 @@ def _resampled(
     return sums.bootstrap(confidence, draws.seed)
 
 
-def drawn(source: Source, rng: np.random.Generator) -> tuple[Array, Array]:
+def drawn(source: ReplicateSource, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the weights of individuals drawn again, and the weight that each has when drawn once.
 
     Those without a weight are never drawn.
@@ -314,7 +314,7 @@ def drawn(source: Source, rng: np.random.Generator) -> tuple[Array, Array]:
 class Sums:
     """What is kept of replicates: sums over them, so that memory does not grow with them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ReplicateSource) -> None:
         n, q = source.scores.shape
         self.source, self.done = source, 0
         self.first, self.second = np.zeros((n, q)), np.zeros((n, q, q))

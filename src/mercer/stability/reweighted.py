@@ -131,7 +131,7 @@ class Replicate(NamedTuple):
     covariances: Array
 
 
-class Source(ABC):
+class ReplicateSource(ABC):
     """A fitted model that gives the axes of the same individuals under other weights."""
 
     has_threads = False
@@ -156,7 +156,7 @@ class Source(ABC):
             yield self.at(rest / rest.sum())
 
 
-def source_of(model: Any, X: Any, count: int | None) -> Source:
+def source_of(model: Any, X: Any, count: int | None) -> ReplicateSource:
     """Return the source of replicates of a fitted model, or of one to be fitted to X."""
     if not isinstance(model, PCA | KernelPCA):
         raise InvalidInput(
@@ -188,10 +188,10 @@ def source_of(model: Any, X: Any, count: int | None) -> Source:
             exact,
         )
     is_large = isinstance(model, KernelPCA) and len(model.X_fit_) > STORED
-    return Refits(model, count) if is_large else Cloud(model, count)
+    return Refits(model, count) if is_large else WeightedCloud(model, count)
 
 
-class Cloud(Source):
+class WeightedCloud(ReplicateSource):
     r"""Individuals as points Z of a Euclidean space in which inner products are the model's.
 
     .. math:: C = \sum_i w_i (Z_i - m)(Z_i - m)^\top, \quad m = \sum_i w_i Z_i, \quad
@@ -305,7 +305,7 @@ def _largest(points: Array, weights: Array, count: int) -> tuple[Array, Array]:
     return np.where(is_there, values, 0.0), np.where(is_there, axes, 0.0)
 
 
-class Refits(Source):
+class Refits(ReplicateSource):
     r"""A kernel PCA too large for its matrix to be stored: fitted again for each replicate.
 
     The axes :math:`v_l = \sum_j A_{jl}\, \varphi_j` of a replicate and those of the model have the
