@@ -217,7 +217,7 @@ def _warn_of(found: Analysis, *, is_kernel_asked: bool) -> None:
         is_beside = doubt.map == "curved" and found.curved is not None
         if is_beside and not (is_kernel_asked and doubt.kind == "bandwidth"):
             there.append(doubt)
-        elif doubt.is_misleading:
+        elif doubt.is_misleading or doubt.kind == "axes":
             advice = () if doubt.advice is None else (doubt.advice,)
             warn(doubt.text, _category([doubt]), *advice)
     if there:
