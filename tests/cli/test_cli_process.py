@@ -17,6 +17,7 @@ from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer as mc
@@ -52,6 +53,29 @@ def test_help_imports_nothing_heavy_and_is_quick() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert spent < 0.5  # seconds of CPU; 0.06 is usual, and 0.15 what is promised
+
+
+@pytest.mark.parametrize("kind", ["iris", "mixed", "wide"])
+@pytest.mark.parametrize("command", ["fit", "dim", "report"])
+def test_plans_of_commands_are_right_within_a_factor_of_three(
+    command: str, kind: str, tmp_path: Path
+) -> None:
+    file, rng = Path(IRIS), np.random.default_rng(0)
+    if kind != "iris":
+        n, d, factors = (400, 5, 6) if kind == "mixed" else (38, 2_000, 1)
+        table = pd.DataFrame(rng.normal(size=(n, d)), columns=[f"gene{j}" for j in range(d)])
+        for k in range(factors):
+            table[f"kind{k}"] = rng.choice(["one", "two", "three"], n)
+        file = tmp_path / f"{kind}.csv"
+        table.to_csv(file, index=False)
+    words = [command, file, *(["--out", tmp_path / "p.html"] if command == "report" else [])]
+    planned = json.loads(process(*words, "--dry-run", "--json").stdout)["seconds"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = process(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime  # of CPU
+    assert planned / 3 < spent < 3 * planned
 
 
 def test_a_small_page_loads_no_more_than_it_needs(tmp_path: Path) -> None:

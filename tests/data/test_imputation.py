@@ -169,6 +169,7 @@ def test_an_iteration_that_does_not_settle_says_so(monkeypatch: pytest.MonkeyPat
         assert not mc.data.impute(holed(planted(8, noise=1.0), 8)[0]).has_converged
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")  # of the curved map
 def test_doubts_say_how_far_numbers_that_were_put_in_vary() -> None:
     rng = np.random.default_rng(0)
     axis = rng.standard_normal(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -20,6 +21,7 @@ testclient = pytest.importorskip("starlette.testclient")
 pytest.importorskip("uvicorn")
 
 IRIS = mc.datasets.iris()
+pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")  # of curved maps
 X = IRIS.matrix()
 CITIES = mc.datasets.eurodist()
 UNEQUAL = np.arange(1.0, len(X) + 1)
@@ -29,6 +31,12 @@ PAIRS = np.ones((len(CITIES), len(CITIES))) + np.eye(len(CITIES), k=1) + np.eye(
 def state_of(model: Any, table: Any = None) -> dict[str, Any] | None:
     found = live.explored(model, table)
     return None if found is None else found[1]
+
+
+def weighted() -> mc.Analysis:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.Misleading)
+        return mc.analyse(IRIS, sample_weight=UNEQUAL, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +49,7 @@ def state_of(model: Any, table: Any = None) -> dict[str, Any] | None:
         mc.ClassicalMDS(2, correction="cailliez").fit(CITIES),
         mc.StressMDS(2, loss="sammon", random_state=0).fit(CITIES),
         mc.StressMDS(2, random_state=0).fit(CITIES, pair_weight=PAIRS),
-        mc.analyse(IRIS, sample_weight=UNEQUAL, random_state=0),
+        weighted(),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
 import mercer as mc
 from mercer.data.table import Table
@@ -128,6 +129,33 @@ def counted() -> Any:
     counts = np.array(about["N"])[:14, :5].astype(int)
     table = pd.DataFrame(counts, about["rows"][:14], about["columns"][:5])
     return mc.analyse(table, method="ca", curved="gaussian('median')", random_state=0)
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(200, 3), (600, 2)])
+def test_a_third_axis_is_told_beside_the_circle_where_there_is_room(
+    value: dict[str, Any], letters: int, shown: int
+) -> None:
+    told = [{"title": f"Dim {k}", "sentences": ["x" * letters]} for k in (1, 2, 3, 4)]
+    page = rendered({**value, "description": told})
+    before, _, after = page.partition("Further axes, and how to read them")
+    assert [f"<dt>Dim {k}</dt>" in before for k in (1, 2, 3, 4)].count(True) == shown
+    assert after.count("<dt>Dim ") == 4 - shown
+
+
+def test_the_page_of_counts_says_whether_rows_and_columns_are_related() -> None:
+    cells = np.array([[20, 5, 9], [4, 30, 8], [7, 6, 12], [11, 9, 10]])
+    rows, names = ["a", "b", "c", "d"], ["wife", "both", "husband"]
+    for table in (cells, np.outer([4, 5, 9, 6], [10, 20, 30]) + np.eye(4, 3, dtype=int)):
+        expected = chi2_contingency(table)
+        frame = pd.DataFrame(table, rows, names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mc.errors.ReadingWarning)
+            found = describe(mc.analyse(frame, method="ca", random_state=0), choices={})
+        (sentence,) = [text for text in found["sentences"] if text.startswith("Rows and columns")]
+        related = "are related" if expected.pvalue <= 0.05 else "may be unrelated"
+        squares = f"χ² = {expected.statistic:.3g} with 6 degrees of freedom"
+        assert sentence.startswith(f"Rows and columns {related}: {squares}")
+        assert f"(p = {expected.pvalue:.2g})" in sentence
 
 
 def test_the_curved_map_of_counts_names_their_columns_and_its_distance() -> None:

@@ -22,7 +22,7 @@ from mercer.analysis.doubts import (
     of_size,
     sampled,
 )
-from mercer.analysis.evidence import Evidence, evidence_of
+from mercer.analysis.evidence import PLANE, Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
@@ -207,13 +207,17 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
 
 
 def _warn_of(found: Analysis, *, is_kernel_asked: bool) -> None:
-    """Warn of what misleads, on the curved map beside the straight one in one sentence."""
+    """Warn of what misleads, on the curved map beside the straight one in one sentence.
+
+    Axes that could be exchanged are both on the map where there are no more than two.
+    """
     there: list[Doubt] = []
-    for doubt in found.doubts:
+    has_more = len(getattr(found.model, "inertias_", ())) > PLANE
+    for doubt in (d for d in found.doubts if has_more or d.kind != "axes"):
         is_beside = doubt.map == "curved" and found.curved is not None
         if is_beside and not (is_kernel_asked and doubt.kind == "bandwidth"):
             there.append(doubt)
-        elif doubt.is_misleading:
+        elif doubt.is_misleading or doubt.kind == "axes":
             advice = () if doubt.advice is None else (doubt.advice,)
             warn(doubt.text, _category([doubt]), *advice)
     if there:

@@ -68,7 +68,7 @@ class Doubt(Shown):
     @property
     def is_misleading(self) -> bool:
         """Whether the picture itself, rather than a reading of it, would mislead."""
-        return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses", "axes")
+        return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses")
 
 
 def beside(doubts: Iterable[Doubt]) -> str:

@@ -54,6 +54,9 @@ FEW_NAMED = 6
 WORD = 3
 """Letters of the words by which sequences are compared."""
 
+STRAIGHT = ("pca", "mca", "famd", "ca")
+"""Analyses beside whose map a curved one stands."""
+
 AXES, MAP = 10, 2
 """Axes that are computed, and the dimension of a map, where nothing is asked for."""
 
@@ -152,7 +155,7 @@ class Proposal:
         """
         if kernel is None and self.is_alone:
             return None
-        if self.analysis not in ("pca", "mca", "famd", "ca"):
+        if self.analysis not in STRAIGHT:
             return None
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":

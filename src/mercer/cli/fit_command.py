@@ -23,7 +23,7 @@ from mercer.cli.fits import (
 )
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk, aligned, csv_bytes, percent, refuse_existing, write
-from mercer.cli.plans import tell_plan
+from mercer.cli.plans import seconds_beside, tell_plan
 from mercer.cli.studies import answers_of, refuse_studies
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.store import save
@@ -38,7 +38,7 @@ def run(args: Namespace, talk: Talk) -> int:
     data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
-        return tell_plan(talk, model, data)
+        return tell_plan(talk, model, data, later=seconds_beside(found))
     result = fitted(
         model,
         data,

@@ -5,20 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mercer.analysis.analysis import LANDMARKS
+from mercer.analysis.evidence import SAMPLE
+from mercer.analysis.proposal import AXES, STRAIGHT
 from mercer.cli.errors import OK, RESOURCE, in_flags
+from mercer.cli.fits import Asked
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
+from mercer.dimension.choose import DECIDED, PATIENCE, UNASKED, seconds_of_permutations
 from mercer.engines.cpu import Threads
+from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
+from mercer.pictures.colours import LIMITS
 from mercer.planning import Plan, flops, plan
 from mercer.settings import machine_bytes, readable
+from mercer.spectrum import STORED
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.leading import chosen_method
 
 PANEL = 2**20
 """Numbers of a table that a pass over it copies at one time."""
+
+START, DRAWN = 0.7, 0.4
+"""Seconds of CPU until libraries are loaded and a small file is read, and those of a small page.
+
+Measured on one core of a server, as are those below: iris takes 0.7 to fit and 1.0 to report.
+"""
+
+READ_COLUMN, READ_CELL = 1.5e-4, 1e-6
+"""Seconds for each column and each cell of a file that is read."""
+
+COMPARED, OF_ROWS = 2e-4, 3e-5
+"""Seconds for each individual that is compared on two maps, and each cell that is no vector's."""
+
+SHOWN, LISTED = 2e-4, 3e-4
+"""Seconds for each individual that a page draws, and each of its columns."""
 
 BASIS = 30
 """Blocks of vectors that the axes of a matrix of distances take as a rule."""
@@ -89,15 +112,45 @@ def error_of(model: Any, method: str) -> str:
     return "rounding, with a bound for each eigenvalue"
 
 
+def seconds_beside(found: Asked) -> float:
+    """Return about how long the curved map beside a straight one takes, and the comparison."""
+    proposal, n = found.proposal, len(found.data)
+    if proposal is None or proposal.is_alone or proposal.analysis not in STRAIGHT:
+        return 0.0
+    is_large = n > STORED
+    curved = KernelPCA(
+        min(AXES, n - 1 or 1),
+        kernel=Gaussian(1.0),
+        method="nystrom" if is_large else "auto",
+        landmarks=LANDMARKS if is_large else None,
+    )
+    d = found.data.variables or 1
+    by_rows = OF_ROWS * min(n, STORED) * d if proposal.reads_rows else 0.0
+    return plan(curved, n, d).seconds + COMPARED * min(n, SAMPLE) + by_rows
+
+
+def seconds_of_page(found: Asked, permutations: int | None) -> float:
+    """Return about how long a page takes beside its models: Horn's test, tables and pictures."""
+    n, d = len(found.data), found.data.variables or 1
+    horn = 0.0
+    if found.analysis in ("pca", "mca", "famd", "kpca"):
+        draws = UNASKED if permutations is None else min(permutations, DECIDED)
+        horn = seconds_of_permutations(found.model, n, d, draws)
+        horn = 0.0 if permutations is None and horn > PATIENCE else horn
+    return DRAWN + horn + SHOWN * min(n, LIMITS.sample) + LISTED * d
+
+
 def tell_plan(
     talk: Talk, model: Any, data: Data, *, times: int = 1, draws: int = 0, later: float = 0.0
 ) -> int:
-    """Answer with the plan of a fit, done so many times; nothing is computed.
+    """Answer with the plan of a command that fits a model so many times; nothing is computed.
 
-    ``later`` are the seconds of as many ``draws`` after it.
+    ``later`` are the seconds of what comes after it, as many ``draws`` among it.
     """
-    cost = planned(model, len(data), data.variables)
-    cost = replace(cost, seconds=times * cost.seconds + later)
+    n, d = len(data), data.variables or 0
+    cost = planned(model, n, d)
+    read = START + d * (READ_COLUMN + n * READ_CELL)
+    cost = replace(cost, seconds=read + times * cost.seconds + later)
     error = error_of(model, cost.method)
     value = {
         "plan": cost.method,

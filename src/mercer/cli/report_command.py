@@ -21,7 +21,7 @@ from mercer.cli.fits import (
 from mercer.cli.inputs import as_written, local, refuse_folder
 from mercer.cli.output import Talk, refuse_existing
 from mercer.cli.pages import command_line, page_beside, page_writer, show_page
-from mercer.cli.plans import tell_plan
+from mercer.cli.plans import seconds_beside, seconds_of_page, tell_plan
 from mercer.cli.progress import finished
 from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.raw_files import kind_of, regular
@@ -46,7 +46,8 @@ def run(args: Namespace, talk: Talk) -> int:
     data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
-        return tell_plan(talk, model, data)
+        later = seconds_beside(found) + seconds_of_page(found, args.permutations)
+        return tell_plan(talk, model, data, later=later)
     is_analysed, is_rank_asked = found.proposal is not None, args.rank is not None
     result = fitted(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
     whole = analysed(found, args, talk)

@@ -24,7 +24,7 @@ RISK, DECIDED = 1e-3, 256
 """The risk of another decision with which Horn's test ends early on pages and the command line, and
 after how many permutations it usually does."""
 
-EIGENVALUES, SHUFFLE = 15.0, 50.0
+EIGENVALUES, SHUFFLE = 15.0, 200.0
 """Operations of the eigenvalues and factors of a matrix, of its side cubed, and of an entry that is
 permuted, each as long as one of a product of matrices."""
 

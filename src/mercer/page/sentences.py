@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from mercer.analysis import Analysis
 from mercer.check import Array
@@ -13,6 +14,7 @@ from mercer.clusters import Clusters, cluster
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
+from mercer.factorial import CA
 from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.metric import GaussianOf, Normalised
@@ -26,6 +28,9 @@ from mercer.settings import LEVEL
 
 NAMED = 5
 """Individuals named on each side of an axis."""
+
+LEAST_P = 1e-16
+"""The smallest p-value of χ² that is told as a number."""
 
 DESCRIBED = 5
 """Axes that are described."""
@@ -50,9 +55,29 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
         sentences.append(f"{which} shows {shown} of the differences between individuals.")
     elif subject.spectrum is None:
         sentences.append(f"{_stress(subject.model)}.")
+    sentences += _association(subject)
     if made is not None and made.adds:
         sentences.append(clean(made.adds, 600))
     return [*sentences, *dimension(subject, choices)[:1]]
+
+
+def _association(subject: Subject) -> list[str]:
+    """Return whether rows and columns of a table of counts are related, by the χ² test.
+
+    The total inertia of a correspondence analysis is χ²/n, with n the total of the table.
+    """
+    table = subject.table
+    if not isinstance(subject.model, CA) or table is None:
+        return []
+    cells = table.matrix()
+    if np.any(cells != np.floor(cells)):  # which are no counts
+        return []
+    freedom = (int(np.sum(cells.any(axis=1))) - 1) * (int(np.sum(cells.any(axis=0))) - 1)
+    squares = float(subject.model.inertia_ * cells.sum())
+    p = float(chdtrc(freedom, squares)) if freedom else 1.0
+    chance = f"p = {p:.2g}" if p >= LEAST_P else f"p < {LEAST_P:g}"
+    proved = "Rows and columns are related" if p <= LEVEL else "Rows and columns may be unrelated"
+    return [f"{proved}: χ² = {short(squares)} with {freedom} degrees of freedom ({chance})."]
 
 
 def kept_axes(subject: Subject, choices: dict[str, Choice]) -> int | None:

@@ -23,10 +23,10 @@ CLOSE = 0.5
 """Variables whose correlation with an axis is at least this describe it."""
 
 NAMED = 5
-"""Variables named on each side of an axis, and categories of a factor."""
+"""Variables named on each side of an axis, and categories of a factor away from the centre."""
 
-SAID = 3
-"""Factors beyond chance of which a sentence says where their categories lie."""
+SAID, ON_A_SIDE = 3, 3
+"""Factors beyond chance of which a sentence says where categories lie, and how many on a side."""
 
 
 def clean(label: object, longest: int = LONGEST) -> str:
@@ -201,7 +201,7 @@ class AxisDescription(Shown):
         sides = [[a for a in far if a.value * sign > 0] for sign in (1, -1)]
         texts = [
             f"on the {name} side {_lie(side)} "
-            + listing([f"{clean(a.category)} (v = {short(a.value)})" for a in side], NAMED)
+            + listing([f"{clean(a.category)} (v = {short(a.value)})" for a in side], ON_A_SIDE)
             for side, name in zip(sides, ("positive", "negative"), strict=True)
             if side
         ]
