@@ -89,6 +89,9 @@ mercer.show = async (value) => {
   mercer.neighbours(page);
   mercer.pictures = {};
   const maps = Object.keys(value.panels).filter((name) => name === "curved" || name.startsWith("plane-"));
+  // That not all are drawn one by one is said first: a caption shows its beginning.
+  const isOfMany = (note) => note.startsWith("The shading is ");
+  for (const name of maps) value.captions[name] = [...value.captions[name].filter(isOfMany), ...value.captions[name].filter((note) => !isOfMany(note))];
   mercer.byId("maps").replaceChildren(...maps.map((name) => mercer.figure(name, value.titles[name], value.captions[name])));
   if (value.curved) {
     value.panels["curved-scree"] = mercer.spectrum(mercer.sharesOf(value.curved.axes), value.look);
@@ -171,6 +174,8 @@ mercer.doubts = (doubts) => {
       return item;
     }),
   );
+  mercer.clamp(place);
+  place.classList.toggle("more", place.scrollHeight > place.clientHeight + 2);
 };
 
 mercer.table = (page, value) => {
