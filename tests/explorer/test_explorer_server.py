@@ -714,6 +714,18 @@ def test_columns_keep_their_uses_when_others_move(house: House) -> None:
     assert {"uses": {"Species": "active"}} in [way["set"] for way in nothing.json()["ways"]]
 
 
+def test_one_column_names_the_rows(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "plots.csv"
+    rows = (f"{i + 1},plot {i + 1},{i % 5},{i * i % 7}" for i in range(20))
+    path.write_text("id,plot,x,y\n" + "\n".join(rows))
+    client = Client(House(of_file(str(path))))
+    for uses, named in (({}, "id"), ({"plot": "name"}, "plot")):
+        columns = client.analysis(uses=uses).json()["explorer"]["columns"]
+        assert [c["name"] for c in columns if c["use"] == "name"] == [named]
+    assert columns[0]["use"] == "ignored"
+    assert columns[0]["why"] == '"plot" names the rows'
+
+
 def test_uses_that_cannot_be_are_told(house: House, tmp_path: Path) -> None:
     client = Client(house)
     client.ask("upload", content=measured(tmp_path).read_bytes(), params={"name": "m.csv"})
