@@ -1,5 +1,11 @@
 // The stage: maps, panels and the table of one answer, drawn by the scripts of the page.
 
+import { mercer } from "./text.js";
+import "./page.js";
+import "./sheets.js";
+import "./picture.js";
+import "./controls.js";
+
 mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
 
 mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;

@@ -1,6 +1,8 @@
 // Many individuals of a panel on one canvas below its shapes: by WebGL where there is one, else by
 // the two-dimensional context. What they are and where they lie is the same as for shapes.
 
+import { mercer } from "./text.js";
+
 mercer.CROWD = 1500; // points of a panel from which on they are drawn on a canvas
 mercer.FEWEST = 10000; // points that are drawn in any case while a reader zooms
 mercer.BEGIN = 150000; // those of the first picture of a movement; more follow where there is time

@@ -1,6 +1,8 @@
 // Marks of a described picture as shapes of an SVG. What they look like stands in attributes, not in
 // the styles of the page, so that a saved picture is whole.
 
+import { mercer } from "./text.js";
+
 mercer.SVG = "http://www.w3.org/2000/svg";
 mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
