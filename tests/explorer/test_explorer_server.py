@@ -36,7 +36,7 @@ from mercer.explorer.sessions import House, Job, Superseded
 from mercer.explorer.source import Source, of_file, source_of
 from mercer.explorer.state import METHODS, State, arranged
 from mercer.page.subject import subject_of
-from mercer.page.write import SCRIPTS
+from mercer.page.write import START, asset, modules
 from mercer.reading.scores import Scores
 from tests.hostile import HOSTILE
 
@@ -77,7 +77,16 @@ def client(house: House) -> Client:
 
 
 def test_the_scripts_are_those_of_reports_and_the_methods_those_of_analyses() -> None:
-    assert server.SHARED[1:] == SCRIPTS[:-1]  # the page starts itself, the explorer otherwise
+
+    def read(name: str) -> str:
+        return (server.FILES[name] / name).read_text(encoding="utf-8")
+
+    of_page, of_explorer = modules(START, asset), modules(server.BEGINS, read)
+    assert of_page[-1] == START
+    assert of_explorer[-1] == server.BEGINS
+    assert set(of_page[:-1]) == {name for name in server.SHARED if name.endswith(".js")}
+    assert set(of_explorer) == {*server.MODULES, server.BEGINS}
+    assert set(of_page[:-1]) < set(of_explorer)
     assert set(METHODS) == set(NAMES)
 
 
@@ -91,7 +100,7 @@ def test_the_page_is_for_those_who_know_the_token(client: Client) -> None:
     assert "unsafe-eval" not in policy
     assert "unsafe-inline" not in policy.split("style-src")[0]
     assert page.headers["x-content-type-options"] == "nosniff"
-    assert "<script>" not in page.text
+    assert page.text.count("<script") == page.text.count('<script type="module" src="/assets/') == 1
     assert "http://" not in page.text.replace("http://www.w3.org", "")
     assert client.raw.get("/favicon.ico").status_code == 204
 
@@ -712,6 +721,18 @@ def test_columns_keep_their_uses_when_others_move(house: House) -> None:
     assert nothing.status_code == 422
     assert "no column is active" in nothing.json()["error"]
     assert {"uses": {"Species": "active"}} in [way["set"] for way in nothing.json()["ways"]]
+
+
+def test_one_column_names_the_rows(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "plots.csv"
+    rows = (f"{i + 1},plot {i + 1},{i % 5},{i * i % 7}" for i in range(20))
+    path.write_text("id,plot,x,y\n" + "\n".join(rows))
+    client = Client(House(of_file(str(path))))
+    for uses, named in (({}, "id"), ({"plot": "name"}, "plot")):
+        columns = client.analysis(uses=uses).json()["explorer"]["columns"]
+        assert [c["name"] for c in columns if c["use"] == "name"] == [named]
+    assert columns[0]["use"] == "ignored"
+    assert columns[0]["why"] == '"plot" names the rows'
 
 
 def test_uses_that_cannot_be_are_told(house: House, tmp_path: Path) -> None:

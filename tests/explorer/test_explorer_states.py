@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.explorer import server
-from mercer.explorer.source import Source, of_example
+from mercer.explorer import answers, server
+from mercer.explorer.source import Source, of_example, of_file
 from tests.browser import PATIENCE
 from tests.explorer.visits import SIZE, change, served, visit
 
@@ -214,3 +214,62 @@ def test_the_contents_of_a_frozen_page_lead_to_their_places_in_any_frame(
         )
         assert 0 <= top < 600
         page.close()
+
+
+MIDDLE = """() => { const image = document.querySelector("#figure-plane-1-2 .marks image");
+    const place = Object.assign(document.createElement("canvas"), { width: 30, height: 30 });
+    const flat = place.getContext("2d");
+    flat.drawImage(image, 0, 0, 30, 30);
+    return flat.getImageData(15, 15, 1, 1).data[0]; }"""
+
+
+def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "MOST_POINTS", 12_000)  # a million, which takes half a minute
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(15_000, 3))
+    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
+        page = seen.page
+        captions = seen.texts(".maps figcaption")
+        assert len(captions) == 2
+        said = "The shading is the density of all 15 000 individuals; the points are a sample"
+        assert all(text.replace("\u00a0", " ").startswith(said) for text in captions)
+        assert page.inner_text("#file").replace("\u00a0", " ").endswith("15 000 individuals")
+        assert seen.ask("mercer.page.count") == 5_000
+        # Where most are, it is far from the colour of the ground; no edges of points hide it.
+        points = page.locator("#figure-plane-1-2 .points").first
+        assert points.get_attribute("stroke-width") == "0"
+        assert page.evaluate(MIDDLE) < 120
+        page.click("#theme")
+        assert page.evaluate(MIDDLE) > 180
+
+
+def test_among_many_points_groups_can_be_told_apart(browser: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60_000, 2)) * [3, 1]
+    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
+        seen.ask("mercer.refine = () => {}")
+        faint = seen.ask("mercer.pictures['plane-1-2'].frames[0].crowd.opacity")
+        assert 0.12 <= faint < 0.4
+        assert seen.ask("mercer.opacity(2_000, 5.5, [0, 0, 400, 400])") > 0.5
+        assert seen.ask("mercer.opacity(10 ** 6, 2, [0, 0, 400, 400])") == 0.12
+
+
+def test_doubts_that_have_no_room_fade_and_open(browser: Any, tmp_path: Path) -> None:
+    rows = (f"w{i},{'' if i % 6 == 2 else i % 5},{i * i % 7},{i * 3 % 11}" for i in range(25))
+    path = tmp_path / "gaps.csv"
+    path.write_text("who,x,y,z\n" + "\n".join(rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        place = seen.page.locator("#doubts")
+        assert place.locator("li").count() > 2
+        assert "more" in (place.get_attribute("class") or "").split()
+        low = place.bounding_box()["height"]
+        place.click(position={"x": 5, "y": 5})
+        assert place.bounding_box()["height"] > low
+        seen.page.set_viewport_size({"width": 960, "height": 900})
+        hint = seen.page.locator("#selection").bounding_box()
+        title = seen.page.locator("#figure-plane-1-2 h3").bounding_box()
+        assert hint["y"] + hint["height"] <= title["y"]
+        inside = "(it) => it.scrollHeight <= it.clientHeight"
+        assert seen.page.locator("#selection").evaluate(inside)

@@ -354,8 +354,9 @@ def test_the_policy_refuses_scripts_that_are_not_of_the_page(
 ) -> None:
     # Another script in the place of ours is refused too, and the pictures of paper stay.
     planted = tmp_path / "planted.html"
-    first, _, rest = page.read_text(encoding="utf-8").partition("<script>")
-    text = f"{first}<script>window.hacked = 1</script><script>{rest[rest.index('</script>') :]}"
+    first, ours, rest = page.read_text(encoding="utf-8").partition('<script type="module">')
+    other = f"<script>window.hacked = 1</script>{ours}window.hacked = 2</script>"
+    text = f"{first}{other}<script>{rest[rest.index('</script>') :]}"
     planted.write_text(text, encoding="utf-8")
     with visit(browser, planted, is_alive=False) as seen:
         assert seen.ask("window.hacked ?? 'nothing'") == "nothing"

@@ -535,7 +535,10 @@ def columns_of(data: Any, made: Analysis, state: State) -> list[dict[str, Any]]:
     if not isinstance(data, Table):
         return []
     fates = {fate.name: fate for fate in made.fates}
-    fates |= {n: Fate(n, "name", "it names the rows") for n in state.chosen("name")[:1]}
+    for name in state.chosen("name")[:1]:
+        others = (fate.name for fate in made.fates if fate.use == "name")
+        fates |= {n: Fate(n, "ignored", f'"{name:.80}" names the rows') for n in others}
+        fates[name] = Fate(name, "name", "it names the rows")
     colour = made.table.colour if isinstance(made.table, Table) else None
     chosen = state.chosen("colour") or ([] if colour is None else [colour.name])
     found = []

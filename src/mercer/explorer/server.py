@@ -43,7 +43,13 @@ SHARED = (
 """Those that it shares with reports."""
 
 FILES = {**dict.fromkeys(SHARED, PAGE), **dict.fromkeys(OWN, ASSETS)}
-"""All files that are handed out, scripts in the order in which they run."""
+"""All files that are handed out."""
+
+BEGINS = "explorer.js"
+"""The module of scripts that begins the page."""
+
+MODULES = tuple(name for name in FILES if name.endswith(".js") and name != BEGINS)
+"""Those that it imports, all asked for at once."""
 
 MOST_FILES, LAST = 10_000, 12
 """Files that are dropped at once, and residuals that are told."""
@@ -298,9 +304,10 @@ class Desk:
             said = "Open the address that mercer serve has printed: it holds the token."
             return HTMLResponse(_text(ASSETS, "closed.html").replace("{said}", said), 403)
         scripts = "\n".join(
-            f'<script src="/assets/{name}" defer></script>'
-            for name in FILES
-            if name.endswith(".js")
+            (
+                f'<script type="module" src="/assets/{BEGINS}"></script>',
+                *(f'<link rel="modulepreload" href="/assets/{name}">' for name in MODULES),
+            )
         )
         return HTMLResponse(_text(ASSETS, "explorer.html").replace("{scripts}", scripts))
 

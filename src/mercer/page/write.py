@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -36,20 +36,11 @@ from mercer.store.file import write_whole
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATE = "page.html"
 
-SCRIPTS = (
-    "text.js",
-    "page.js",
-    "sheets.js",
-    "marks.js",
-    "crowd.js",
-    "frame.js",
-    "space.js",
-    "cursor.js",
-    "picture.js",
-    "controls.js",
-    "start.js",
-)
-"""The scripts of the page in their order; the explorer serves the same files."""
+START = "start.js"
+"""The module of scripts that begins a page, and imports the others; the explorer has another."""
+
+IMPORT = re.compile(r'^import (?:\{ mercer \} from )?"\./(\w+\.js)";\n', re.MULTILINE)
+"""A line of a script that names another."""
 
 
 @spelled
@@ -235,7 +226,7 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         figures[name] = markup(svg_of(bare[name], panels[name].title, name))
         if tell is not None:
             tell(len(figures), len(panels))
-    script = "\n".join(asset(name) for name in SCRIPTS)
+    script = joined(START)
     page: str = template(jinja2, environment).render(
         value=value,
         panels=panels,
@@ -247,6 +238,25 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         data=markup(embedded(_as_data(value, panels))),
     )
     return page
+
+
+def modules(name: str, read: Callable[[str], str]) -> tuple[str, ...]:
+    r"""Return the scripts that one imports, and it, in the order in which they run.
+
+    >>> texts = {"a.js": 'import "./c.js";\nimport "./b.js";\n', "b.js": 'import "./c.js";\n'}
+    >>> modules("a.js", lambda name: texts.get(name, ""))
+    ('c.js', 'b.js', 'a.js')
+    """
+    found: dict[str, None] = {}
+    for other in IMPORT.findall(read(name)):
+        found |= dict.fromkeys(modules(other, read))
+    return tuple(found | {name: None})
+
+
+def joined(name: str) -> str:
+    """Return scripts as one module: a file that is opened from disk may import no other."""
+    texts = (IMPORT.sub("", asset(one)) for one in modules(name, asset))
+    return "\n".join(texts).replace("export const mercer", "const mercer", 1)
 
 
 def template(jinja2: Any, environment: Any) -> Any:

@@ -1,6 +1,8 @@
 // What stands beside the maps: an axis as a function of two variables, classes, and what the card of
 // an individual says of sequences and networks.
 
+import { mercer } from "./text.js";
+
 mercer.select = (label, options, chosen) => {
   const select = mercer.element("select", null, { "aria-label": label });
   for (const [value, text] of options) select.append(mercer.element("option", text, { value }));

@@ -1,5 +1,11 @@
 // The explorer: one state, held in the address, from which the server makes everything that is shown.
 
+import { mercer } from "./text.js";
+import "./stage.js";
+import "./beside.js";
+import "./kernels.js";
+import "./roles.js";
+
 mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "mean", against: null, exact: false, classes: null });
 
 mercer.explorer = {

@@ -1,5 +1,7 @@
 // The kernel of the curved map: chosen from a few, widened by a slider, or written and checked.
 
+import { mercer } from "./text.js";
+
 mercer.USUAL = 'gaussian(bandwidth="median")';
 
 mercer.FAMILIES = [

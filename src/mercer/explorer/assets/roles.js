@@ -1,5 +1,7 @@
 // The left rail: what each column is used for, moved by dragging or by a select, and the method.
 
+import { mercer } from "./text.js";
+
 mercer.USES = {
   active: ["Active", "They make the axes."],
   supplementary: ["Supplementary", "Placed on the axes that others make."],

@@ -1,5 +1,11 @@
 // The stage: maps, panels and the table of one answer, drawn by the scripts of the page.
 
+import { mercer } from "./text.js";
+import "./page.js";
+import "./sheets.js";
+import "./picture.js";
+import "./controls.js";
+
 mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
 
 mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;
@@ -89,6 +95,9 @@ mercer.show = async (value) => {
   mercer.neighbours(page);
   mercer.pictures = {};
   const maps = Object.keys(value.panels).filter((name) => name === "curved" || name.startsWith("plane-"));
+  // That not all are drawn one by one is said first: a caption shows its beginning.
+  const isOfMany = (note) => note.startsWith("The shading is ");
+  for (const name of maps) value.captions[name] = [...value.captions[name].filter(isOfMany), ...value.captions[name].filter((note) => !isOfMany(note))];
   mercer.byId("maps").replaceChildren(...maps.map((name) => mercer.figure(name, value.titles[name], value.captions[name])));
   if (value.curved) {
     value.panels["curved-scree"] = mercer.spectrum(mercer.sharesOf(value.curved.axes), value.look);
@@ -171,6 +180,8 @@ mercer.doubts = (doubts) => {
       return item;
     }),
   );
+  mercer.clamp(place);
+  place.classList.toggle("more", place.scrollHeight > place.clientHeight + 2);
 };
 
 mercer.table = (page, value) => {

@@ -1,6 +1,8 @@
 // What a reader chooses beside the pictures: axes, colour and filter; the selection; the card of whom
 // they point at.
 
+import { mercer } from "./text.js";
+
 mercer.at = [0, 0];
 // Heard before any picture does, so that a card stands where the pointer is, and follows it.
 mercer.track = (event) => {

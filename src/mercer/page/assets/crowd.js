@@ -1,6 +1,8 @@
 // Many individuals of a panel on one canvas below its shapes: by WebGL where there is one, else by
 // the two-dimensional context. What they are and where they lie is the same as for shapes.
 
+import { mercer } from "./text.js";
+
 mercer.CROWD = 1500; // points of a panel from which on they are drawn on a canvas
 mercer.FEWEST = 10000; // points that are drawn in any case while a reader zooms
 mercer.BEGIN = 150000; // those of the first picture of a movement; more follow where there is time
@@ -145,6 +147,13 @@ mercer.rgb = (colour) => {
   return parts ? parts.slice(1).map(Number) : [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) || 0);
 };
 
+// How dark a point is: where many lie upon each other, so faint that groups can be told apart among
+// them, and never so faint that one alone is lost. Clouds fill about a third of their frame.
+mercer.opacity = (count, size, [, , width, height]) => {
+  const layers = (count * size * size) / (0.33 * width * height);
+  return Math.min(0.85, Math.max(0.12, 1.6 / layers));
+};
+
 // The points of all marks of a frame that stand for individuals.
 mercer.Crowd = class {
   constructor(frame, marks) {
@@ -165,8 +174,8 @@ mercer.Crowd = class {
       this.places[2 * k + 1] = c + d * mark.y[i] - top;
       this.ids[k] = mark.ids[i];
     });
-    this.size = this.count > 100_000 ? 2 : this.count > 20_000 ? 3 : this.count > 5_000 ? 4 : 5.5;
-    this.opacity = this.count > 100_000 ? 0.4 : this.count > 20_000 ? 0.6 : 0.85;
+    this.size = this.count >= 50_000 ? 2 : this.count > 20_000 ? 3 : this.count > 5_000 ? 4 : 5.5;
+    this.opacity = mercer.opacity(this.count, this.size, frame.box);
     this.inks = this.colours(page);
     this.canvas = frame.canvas = frame.canvas?.gl?.isContextLost() ? mercer.Canvas.of(frame) : frame.canvas ?? mercer.Canvas.of(frame);
     this.canvas.fit(frame.box);

@@ -1,6 +1,8 @@
 // A cursor that keys move over a map: it points at individuals, and draws the box or the lasso that a
 // mouse would drag.
 
+import { mercer } from "./text.js";
+
 mercer.WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 mercer.Cursor = class {

@@ -1,6 +1,8 @@
 // One panel of a described picture: its sides, the marks between them, its legend, and what is under
 // the pointer. A frame knows nothing of any particular picture.
 
+import { mercer } from "./text.js";
+
 // The smallest and the largest number of some lists.
 mercer.ends = (lists) => {
   let [low, high] = [Infinity, -Infinity];

@@ -1,6 +1,8 @@
 // Marks of a described picture as shapes of an SVG. What they look like stands in attributes, not in
 // the styles of the page, so that a saved picture is whole.
 
+import { mercer } from "./text.js";
+
 mercer.SVG = "http://www.w3.org/2000/svg";
 mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
@@ -103,9 +105,11 @@ mercer.draw = {};
 
 mercer.draw.points = (frame, mark, [us, vs]) => {
   const { page } = frame;
-  const isOnField = frame.panel.marks.some((m) => m.mark === "field"); // of whatever colour: an edge parts them from it
+  const field = frame.panel.marks.find((m) => m.mark === "field");
+  const isOnDensity = field?.kind === "density"; // of which they show a few, and hide little
+  const isOnField = field && !isOnDensity; // of whatever colour: an edge parts them from it
   const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: mercer.theme.ground, "stroke-width": isOnField ? 0.9 : mark.size > 4 ? 0.5 : 0 };
-  const group = mercer.shape(frame.layer, "g", { ...look, class: mark.painted ? "points painted" : "points" });
+  const group = mercer.shape(frame.layer, "g", { ...look, opacity: isOnDensity ? 0.45 : null, class: mark.painted ? "points painted" : "points" });
   const paths = {};
   const nodes = us.map((u, i) => {
     if (!Number.isFinite(u) || !Number.isFinite(vs[i])) return null;
@@ -189,10 +193,11 @@ mercer.draw.field = (frame, mark) => {
   const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
   const [low, high] = mark.limits;
   const isDensity = mark.kind === "density";
+  const stops = isDensity && mercer.theme.isDark ? [...mark.stops].reverse() : mark.stops; // few are near the ground
   mark.values.forEach((row, i) =>
     row.forEach((value, j) => {
       const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
-      image.data.set([...mercer.shade(mark.stops, (value - low) / (high - low)), Number.isFinite(value) && !(isDensity && value <= low) ? 255 : 0], at);
+      image.data.set([...mercer.shade(stops, (value - low) / (high - low)), Number.isFinite(value) && !(isDensity && value <= low) ? 255 : 0], at);
     }),
   );
   context.putImageData(image, 0, 0);

@@ -1,6 +1,8 @@
 // What all panels and tables share: the individuals, which are selected, which is pointed at, and
 // where everything lies on the axes of each map.
 
+import { mercer } from "./text.js";
+
 mercer.Page = class {
   constructor(value) {
     this.value = value;

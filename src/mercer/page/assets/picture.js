@@ -1,6 +1,13 @@
 // A described picture on the screen: one frame for each of its panels, drawn anew when its size, the
 // axes or the colour change; selecting, zooming, and saving it as a file.
 
+import { mercer } from "./text.js";
+import "./marks.js";
+import "./crowd.js";
+import "./frame.js";
+import "./space.js";
+import "./cursor.js";
+
 mercer.isCoarse = () => window.matchMedia("(pointer: coarse)").matches;
 
 mercer.MODES = { select: "Select", lasso: "Lasso", zoom: "Zoom", pan: "Move" };

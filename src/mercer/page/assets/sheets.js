@@ -1,5 +1,7 @@
 // Tables that sort, turn their pages, and leave as CSV; one row for each element.
 
+import { mercer } from "./text.js";
+
 mercer.ROWS = 25;
 mercer.PRINTED = 2000;
 

@@ -1,5 +1,8 @@
 // A panel with three sides, seen along a slope and turned by dragging.
 
+import { mercer } from "./text.js";
+import "./frame.js";
+
 mercer.Space = class extends mercer.Frame {
   constructor(panel, picture) {
     super(panel, picture);

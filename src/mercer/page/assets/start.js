@@ -1,5 +1,11 @@
 // The page comes alive: static pictures stay wherever a live one cannot be drawn.
 
+import { mercer } from "./text.js";
+import "./page.js";
+import "./sheets.js";
+import "./picture.js";
+import "./controls.js";
+
 mercer.copies = () => {
   for (const id of ["code", "command"]) {
     const place = document.getElementById(id);

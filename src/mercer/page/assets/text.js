@@ -1,7 +1,8 @@
-"use strict";
 // Words and numbers: what comes from data becomes text, never marks.
 
-const mercer = {};
+export const mercer = {};
+
+globalThis.mercer = mercer; // for whoever asks the page from outside
 
 mercer.element = (tag, text, attributes = {}) => {
   const made = document.createElement(tag);
