@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -33,7 +34,8 @@ from mercer.pca.centred_tables import read_table
 from mercer.spectrum import exact, leading
 from mercer.spectrum import passes as passes_of
 from mercer.spectrum.probes import PROBE_STEPS, NormProbe, Probed
-from mercer.store import CheckpointFile
+from mercer.store import CheckpointFile, write_whole
+from mercer.store.file import remove_abandoned
 from mercer.woodbury import LowRankInverse
 
 RNG = np.random.default_rng(0)
@@ -458,10 +460,51 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_state_before(
     assert first.stdout.readline().strip() == b"waits"
     first.kill()
     first.communicate()
-    assert list(tmp_path.glob(".mercer-*.part"))  # what it was writing
+    (part,) = tmp_path.glob(".mercer-*.part")  # what it was writing
+    assert list(tmp_path.glob("run.previous.*"))
+    others = [tmp_path / name for name in (".mercer-notes.part", "run.previous.old", part.name[1:])]
+    for other in others:
+        other.write_text("not ours")
     assert file.read_bytes() == (tmp_path / "run.copy").read_bytes()
     assert CheckpointFile(file, {}).load() is not None
     assert_goes_on(command)
+    assert not part.exists()
+    kept = {"run", "run.previous", "run.copy", *(other.name for other in others)}
+    assert {place.name for place in tmp_path.iterdir()} == kept
+
+
+def test_what_is_being_written_is_not_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread or process may be at it, or have begun it without its lock yet."""
+    abandoned = tmp_path / f".mercer-{'0' * 16}.part"
+    abandoned.write_text("of a writer that was killed")
+    link = tmp_path / f".mercer-{'1' * 16}.part"
+    link.symlink_to(tmp_path / "elsewhere")
+    seen: list[set[str]] = []
+
+    def contents() -> Any:
+        remove_abandoned(tmp_path)
+        seen.append({place.name for place in tmp_path.iterdir()})
+        yield b"whole"
+
+    write_whole(tmp_path / "file", contents())
+    assert len(seen[0]) == 2
+    assert link.name in seen[0]
+    assert abandoned.name not in seen[0]
+    real, calls = fcntl.flock, [0]
+
+    def late(handle: int, kind: int) -> None:
+        calls[0] += 1
+        if calls[0] == 1:
+            remove_abandoned(tmp_path)
+        real(handle, kind)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write_whole(tmp_path / "file", [b"again"])
+    assert (tmp_path / "file").read_bytes() == b"again"
+    assert calls[0] == 3  # of the first name, of who removes it, and of the second
+    assert {place.name for place in tmp_path.iterdir()} == {"file", link.name}
 
 
 def assert_goes_on(command: list[str]) -> None:
