@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -372,6 +373,26 @@ def test_a_full_disk_keeps_what_is_on_it(
     assert {path.name for path in tmp_path.iterdir()} == kept
     assert_same(found, model().fit(X))
     assert_same(model().fit(X, checkpoint=file), found)  # from the pass that is kept
+
+
+def test_a_clock_that_jumps_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Back and forth by a year at each look, as a clock that is set would."""
+    whole, looks, year = model().fit(X[:600]), [0], 365.0 * 86400.0
+
+    def jumping() -> float:
+        looks[0] += 1
+        return 1.8e9 + (-1) ** looks[0] * year
+
+    monkeypatch.setattr(time, "time", jumping)
+    monkeypatch.setattr(time, "time_ns", lambda: int(1e9 * jumping()))
+    assert run_until(2, tmp_path / "run", monkeypatch, X[:600]) is None
+    for name in ("run", "run.previous"):  # written in what is now the future, or long ago
+        os.utime(tmp_path / name, (jumping(), jumping()))
+    found = model().fit(X[:600], checkpoint=tmp_path / "run")
+    assert_same(found, whole)
+    assert 0.0 < found.spectrum_.how.seconds < year
 
 
 def test_two_runs_do_not_write_one_checkpoint(tmp_path: Path) -> None:
