@@ -41,7 +41,8 @@ class Machines:
     heard yet that it was there. So nobody waits for it without an end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = COUNT, *, is_default: bool = True) -> None:
+        self.count, self.is_default = count, is_default
         self._open: tuple[Any, Any] | None = None
 
     def client(self) -> Any:
@@ -49,8 +50,9 @@ class Machines:
         if self._open is not None and not self._is_whole():
             self.close()
         if self._open is None:
-            cluster = started()
-            self._open = cluster, distributed.Client(cluster)
+            cluster = started(self.count)
+            client = distributed.Client(cluster, set_as_default=self.is_default)
+            self._open = cluster, client
         return self._open[1]
 
     def close(self) -> None:
@@ -68,12 +70,12 @@ class Machines:
             return False
         begun = monotonic()
         while not all(str(n.status) == "Status.running" for n in cluster.workers.values()) or (
-            len(client.nthreads()) < COUNT
+            len(client.nthreads()) < self.count
         ):
             if monotonic() - begun > RETURN:
                 return False
             sleep(0.05)
-        return len(cluster.workers) == COUNT
+        return len(cluster.workers) == self.count
 
 
 def kill_one(client: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -33,7 +35,8 @@ from mercer.pca.centred_tables import read_table
 from mercer.spectrum import exact, leading
 from mercer.spectrum import passes as passes_of
 from mercer.spectrum.probes import PROBE_STEPS, NormProbe, Probed
-from mercer.store import CheckpointFile
+from mercer.store import CheckpointFile, write_whole
+from mercer.store.file import remove_abandoned
 from mercer.woodbury import LowRankInverse
 
 RNG = np.random.default_rng(0)
@@ -372,6 +375,26 @@ def test_a_full_disk_keeps_what_is_on_it(
     assert_same(model().fit(X, checkpoint=file), found)  # from the pass that is kept
 
 
+def test_a_clock_that_jumps_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Back and forth by a year at each look, as a clock that is set would."""
+    whole, looks, year = model().fit(X[:600]), [0], 365.0 * 86400.0
+
+    def jumping() -> float:
+        looks[0] += 1
+        return 1.8e9 + (year if looks[0] % 2 else -year)
+
+    monkeypatch.setattr(time, "time", jumping)
+    monkeypatch.setattr(time, "time_ns", lambda: int(1e9 * jumping()))
+    assert run_until(2, tmp_path / "run", monkeypatch, X[:600]) is None
+    for name in ("run", "run.previous"):  # written in what is now the future, or long ago
+        os.utime(tmp_path / name, (jumping(), jumping()))
+    found = model().fit(X[:600], checkpoint=tmp_path / "run")
+    assert_same(found, whole)
+    assert 0.0 < found.spectrum_.how.seconds < year
+
+
 def test_two_runs_do_not_write_one_checkpoint(tmp_path: Path) -> None:
     file = tmp_path / "run"
     with CheckpointFile(file, {}).alone():
@@ -446,21 +469,63 @@ def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path: Path) -> None:
     assert_goes_on(command)
 
 
-def test_a_process_that_is_killed_while_it_writes_leaves_the_state_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_process_that_is_killed_while_it_writes_leaves_the_state_before(
+    step: str, tmp_path: Path
+) -> None:
     file = tmp_path / "run"
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(file)]
-    pipe, null = subprocess.PIPE, subprocess.DEVNULL
-    for step in ("fsync", "replace"):  # the second one goes on from what the first one left
-        one = subprocess.Popen([*command, step], stdin=pipe, stdout=pipe, stderr=null)
-        assert one.stdout is not None
-        assert one.stdout.readline().strip() == b"waits"
-        one.kill()
-        one.communicate()
-        (written,) = tmp_path.glob(".mercer-*.part")  # what it was writing
-        written.unlink()
-        assert file.read_bytes() == (tmp_path / "run.copy").read_bytes()
-        assert CheckpointFile(file, {}).load() is not None
+    pipe = subprocess.PIPE
+    first = subprocess.Popen([*command, step], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+    assert first.stdout is not None
+    assert first.stdout.readline().strip() == b"waits"
+    first.kill()
+    first.communicate()
+    (part,) = tmp_path.glob(".mercer-*.part")  # what it was writing
+    assert list(tmp_path.glob("run.previous.*"))
+    others = [tmp_path / name for name in (".mercer-notes.part", "run.previous.old", part.name[1:])]
+    for other in others:
+        other.write_text("not ours")
+    assert file.read_bytes() == (tmp_path / "run.copy").read_bytes()
+    assert CheckpointFile(file, {}).load() is not None
     assert_goes_on(command)
+    assert not part.exists()
+    kept = {"run", "run.previous", "run.copy", *(other.name for other in others)}
+    assert {place.name for place in tmp_path.iterdir()} == kept
+
+
+def test_what_is_being_written_is_not_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread or process may be at it, or have begun it without its lock yet."""
+    abandoned = tmp_path / f".mercer-{'0' * 16}.part"
+    abandoned.write_text("of a writer that was killed")
+    link = tmp_path / f".mercer-{'1' * 16}.part"
+    link.symlink_to(tmp_path / "elsewhere")
+    seen: list[set[str]] = []
+
+    def contents() -> Any:
+        remove_abandoned(tmp_path)
+        seen.append({place.name for place in tmp_path.iterdir()})
+        yield b"whole"
+
+    write_whole(tmp_path / "file", contents())
+    assert len(seen[0]) == 2
+    assert link.name in seen[0]
+    assert abandoned.name not in seen[0]
+    real, calls = fcntl.flock, [0]
+
+    def late(handle: int, kind: int) -> None:
+        calls[0] += 1
+        if calls[0] == 1:
+            remove_abandoned(tmp_path)
+        real(handle, kind)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write_whole(tmp_path / "file", [b"again"])
+    assert (tmp_path / "file").read_bytes() == b"again"
+    assert calls[0] == 3  # of the first name, of who removes it, and of the second
+    assert {place.name for place in tmp_path.iterdir()} == {"file", link.name}
 
 
 def assert_goes_on(command: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.gaussian_process import kernels as theirs
 from sklearn.metrics import pairwise
 
 import mercer as mc
-from mercer import pictures
+from mercer import pictures, settings
 from mercer import sklearn as doors
 from mercer.determinant import log_determinant
 from mercer.fourier import random_fourier
@@ -369,3 +370,34 @@ def test_what_clusters_elsewhere_is_told() -> None:
         mc.cluster(None, **{"n_clusters": 3})  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match="scikit-learn's KMeans is cluster"):
         getattr(mc, "KMeans")  # noqa: B009  (mypy knows that there is none)
+
+
+@pytest.mark.parametrize(
+    ("groups", "file", "most"),
+    [
+        ("0::/\n", "memory.max", 3000),
+        ("0::/job/step\n", "job/memory.max", 2000),
+        ("4:memory:/job/step\n0::/\n", "memory/job/step/memory.limit_in_bytes", 1000),
+        ("4:cpu,memory:/elsewhere\n", "memory/memory.limit_in_bytes", 500),
+        ("0::/../..\n", "memory.max", 400),
+        (None, "memory.max", 300),
+    ],
+)
+def test_memory_is_that_of_the_group_of_processes(
+    groups: str | None, file: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a batch system or a container sets it; "max" is no limit."""
+    whole = settings.machine_bytes()
+    own, root = tmp_path / "own", tmp_path / "groups"
+    monkeypatch.setattr(settings, "OWN_GROUPS", own)
+    monkeypatch.setattr(settings, "GROUPS", root)
+    if groups is not None:
+        own.write_text(groups)
+    assert settings.machine_bytes() >= whole
+    (root / file).parent.mkdir(parents=True)
+    (root / file).write_text("max\n")
+    assert settings.machine_bytes() >= whole
+    (root / file).write_text(f"{most}\n")
+    assert settings.machine_bytes() == most
+    (root.parent / "memory.max").write_text("1")  # which is of nobody
+    assert settings.machine_bytes() == most

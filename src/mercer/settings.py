@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
@@ -243,19 +243,37 @@ def first_axes(axes: Any) -> int:
     return len(listed)
 
 
-CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux tells the memory a container may use, in its newer and older form."""
+GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Where Linux tells what groups of processes may use, and in which this one is."""
 
 
 def machine_bytes() -> int:
-    """Return the memory of this machine, or of the container this process is in."""
+    """Return the memory of this machine, or of the container or group this process is in."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in map(Path, CONTAINER):
+    for path in _group_limits():
         try:
             limits.append(int(path.read_text()))
         except (OSError, ValueError):  # not in a container, or in one without a limit
             continue
     return min(limits)
+
+
+def _group_limits() -> Iterator[Path]:
+    """Yield the files of limits on memory, in the newer and older form, of all groups above."""
+    try:
+        groups = [line.split(":", 2) for line in OWN_GROUPS.read_text().splitlines()]
+    except OSError:  # no Linux
+        groups = []
+    groups += [["", "", "/"], ["", "memory", "/"]]  # as a container sees its own
+    for _, controllers, name in groups:
+        is_older = "memory" in controllers.split(",")
+        if controllers and not is_older:
+            continue
+        root = GROUPS / "memory" if is_older else GROUPS
+        place = Path(os.path.normpath(root / name.strip("/")))
+        for folder in (place, *place.parents):
+            if folder.is_relative_to(root):
+                yield folder / ("memory.limit_in_bytes" if is_older else "memory.max")
 
 
 def readable(count: int) -> str:

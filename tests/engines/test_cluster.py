@@ -23,6 +23,8 @@ from mercer.engines.cluster_cost import Workers, cluster_cost
 from mercer.engines.cpu import Core, Threads
 from mercer.engines.tiles import Side
 from mercer.errors import ClusterFailed, InvalidInput, InvalidParameter, NotStorable
+from mercer.spectrum import exact
+from mercer.spectrum.room import in_file, needed_bytes
 
 distributed: Any = pytest.importorskip("distributed")
 dask_array: Any = pytest.importorskip("dask.array")
@@ -218,6 +220,28 @@ def test_a_parquet_dataset_is_read_by_workers(client: Any, tmp_path: Path) -> No
     np.testing.assert_allclose(
         there, model.set_params(engine=Threads(1)).fit(X).inertias_, rtol=1e-8
     )
+
+
+def test_a_client_that_is_short_of_memory_writes_the_factor_to_a_file(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Block by block, as workers return it."""
+    made: list[tuple[int, ...]] = []
+
+    def noting(shape: tuple[int, ...], dtype: Any) -> Any:
+        made.append(shape)
+        return in_file(shape, dtype)
+
+    monkeypatch.setattr(exact, "in_file", noting)
+    monkeypatch.setattr(module, "LIGHT_FACTOR", 0)
+    monkeypatch.setattr(module, "FETCHED", 2)
+    settings: dict[str, Any] = {"kernel": KERNEL, "method": "exact", "random_state": 0}
+    engine = Cluster(client, rows=300)
+    short = needed_bytes(N, X.shape[1], 3, engine.count) - 1
+    there = mc.KernelPCA(3, engine=Cluster(client, rows=300, memory=short), **settings).fit(X)
+    here = mc.KernelPCA(3, engine=Threads(1), **settings).fit(X)
+    assert [shape[0] for shape in made] == [N]
+    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
 
 
 def test_regression_solves_there(client: Any) -> None:

@@ -31,7 +31,7 @@ distributed: Any = pytest.importorskip("distributed")
 dask: Any = pytest.importorskip("dask")
 dask_array: Any = pytest.importorskip("dask.array")
 
-from tests.machines import kill_all, kill_one, no_longer_than, started  # noqa: E402
+from tests.machines import Machines, kill_all, kill_one, no_longer_than, started  # noqa: E402
 
 N = 1200
 RNG = np.random.default_rng(0)
@@ -77,9 +77,24 @@ def exact(engine: Any = "auto", **given: Any) -> Any:
     return model.fit(X, **given)
 
 
+@pytest.fixture(scope="module")
+def three_machines() -> Iterator[Machines]:
+    made = Machines(3, is_default=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def three(three_machines: Machines) -> Iterator[Any]:
+    """Yield the client of a cluster of three workers, all there."""
+    with no_longer_than():
+        yield three_machines.client()
+
+
 @pytest.mark.parametrize("phase", ["scatter", "first pass", "pass 3", "double pass", "reduction"])
-def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
-    engine = Losing(client, phase, kill_one)
+def test_a_worker_of_three_that_dies_changes_nothing(three: Any, phase: str) -> None:
+    assert len(three.nthreads()) == 3
+    engine = Losing(three, phase, kill_one)
     there, here = exact(engine), exact()
     assert engine.phase == "done"
     np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)

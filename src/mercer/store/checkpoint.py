@@ -26,7 +26,7 @@ from mercer.errors import (
 )
 from mercer.kernels.base import Kernel
 from mercer.points import over_parts
-from mercer.store.file import load_tree, save_tree
+from mercer.store.file import load_tree, remove_abandoned, save_tree
 from mercer.store.packing import contents_digest, has_written_form
 
 if sys.platform == "win32":
@@ -63,6 +63,8 @@ class CheckpointFile:
         """Be the only run that writes this file, until the end of the context or of the process."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         handle = _locked(lock)
+        if handle is not None:
+            self._remove_abandoned()
         try:
             yield self
         finally:
@@ -70,6 +72,18 @@ class CheckpointFile:
                 with suppress(OSError):
                     lock.unlink()
                 os.close(handle)
+
+    def _remove_abandoned(self) -> None:
+        """Remove what runs before this one were writing when they were killed.
+
+        No other run has this file now: what lies beside ``FILE.previous`` is nobody's.
+        """
+        remove_abandoned(self.path.parent)
+        kept = re.compile(rf"{re.escape(self.previous.name)}\.\d+")
+        with suppress(OSError):
+            for place in list(self.path.parent.iterdir()):
+                if kept.fullmatch(place.name):
+                    place.unlink()
 
     def load(self) -> Mapping[str, Any] | None:
         """Return the state that was kept last, None where there is none."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -28,6 +30,9 @@ from mercer.data.raw_files import in_one_line, regular
 from mercer.errors import CorruptFile, NotSaved, NotStorable, UnreadableFile
 from mercer.store.packing import PLAIN, Arrays, Taken, aligned_size, unpack
 
+if sys.platform != "win32":
+    import fcntl
+
 WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
 """What contents that make no sense raise, where they are put together."""
 
@@ -41,6 +46,9 @@ KINDS: dict[str, type] = {"arrays": list, "about": dict, "versions": dict}
 
 PATIENCE = 1.0
 """Seconds that a disk may take to begin a file before nobody waits for it any more."""
+
+PART = re.compile(r"\.mercer-[0-9a-f]{16}\.part")
+"""The names of files that are being written."""
 
 _beginning = Lock()
 _unfinished: set[Path] = set()
@@ -218,11 +226,11 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview
     """
     try:
         target = Path(os.path.realpath(path))
-        temporary = target.parent / f".mercer-{secrets.token_hex(8)}.part"
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             raise OSError("it is a folder, a pipe or a device")
+        handle, temporary = _begun(target.parent)
         try:
-            with open(_begun(temporary), "wb") as file:
+            with open(handle, "wb") as file:
                 for part in parts:
                     file.write(part)
                 file.flush()
@@ -237,11 +245,47 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview
         raise NotSaved(f"{path} could not be written, and is as it was before: {error}") from error
 
 
-def _begun(temporary: Path) -> int:
-    """Open a new file that is removed if the process ends before it is whole."""
-    with _beginning:
-        _unfinished.add(temporary)
-        return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+def _begun(folder: Path) -> tuple[int, Path]:
+    """Open a new file that is removed if the process ends before it is whole.
+
+    The lock on it ends with the process, in whatever way: by that others know an abandoned one.
+    """
+    while True:
+        temporary = folder / f".mercer-{secrets.token_hex(8)}.part"
+        with _beginning:
+            _unfinished.add(temporary)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with suppress(OSError):  # of a system without locks, where nobody looks for abandoned files
+            if sys.platform != "win32":
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():
+            return handle, temporary
+        os.close(handle)  # somebody took it for abandoned, before it had its lock
+        _unfinished.discard(temporary)
+
+
+def remove_abandoned(folder: str | os.PathLike[str]) -> None:
+    """Remove the files of a folder whose writers were killed before these were whole.
+
+    A file that is being written has a lock, and stays; so does any that is not ours by its name.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if PART.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    if sys.platform == "win32":
+        os.unlink(path)  # which the system refuses while somebody writes it
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(handle)
 
 
 def remove_unfinished() -> None:
