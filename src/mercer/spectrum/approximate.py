@@ -152,7 +152,8 @@ def _rounding(inner: LowRankInverse, axes: Array) -> float:
         return 0.0
     values, first = inner.values[:b], float(inner.values[0])
     small = inner.axes[:, :b] / np.sqrt(values)
-    unit = (2 * sum(inner.factor.shape) + 8) * float(np.finfo(float).eps) * inner.trace
+    trace = float(np.trace(inner.squares).real)
+    unit = (2 * sum(inner.factor.shape) + 8) * float(np.finfo(float).eps) * trace
     left = float(np.linalg.norm(inner.squares @ small - small * values))
     left += unit * float(np.linalg.norm(small))
     defect = float(np.linalg.norm(axes.conj().T @ axes - np.eye(b)))

@@ -21,17 +21,20 @@ from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored, LowRank
 from mercer.points import take
 
-SAMPLED, SHARE, FEWEST = 20_000, 20, 1_000
+SAMPLED, SHARE, FEWEST = 35_000, 20, 1_000
 """Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
 
 PAIRS, POINTS = 3, 4
 """Numbers that keep these draws apart from each other and from others with the same seed."""
 
-AT_ONCE = 2048
+AT_ONCE = 512
 """Entries that are looked at together."""
 
 COSTLY = 10
 """Of a kernel that is costly to compute, a tenth of the landmarks' own entries may be added."""
+
+SHORT = 4_500
+"""Points whose own matrix takes no time, some 40 ms of one core."""
 
 FEWEST_POINTS = 300
 """Points of a sample from which on it says more than the norm of the difference."""
@@ -39,8 +42,8 @@ FEWEST_POINTS = 300
 ELSEWHERE = 0.1
 """The share of the sample that goes where much is missing rather than where the axes are."""
 
-GUARDS = 5
-"""Axes after the last that are looked at too, at least; else half of those asked for."""
+GUARDS = 10
+"""Axes after the last that are looked at too, at least; else as many as are asked for."""
 
 SMALL = 1e-6
 """Axes below this share of the first are not known well enough to be looked at."""
@@ -100,13 +103,14 @@ class Missing:
         """
         known = int(np.sum(values > SMALL * values[0])) if len(values) else 0
         near = int(np.sum(values[count:] > values[count - 1] - 3.0 * self.norm)) if known else 0
-        return min(known, count + min(near, max(GUARDS, count // 2)))
+        return min(known, count + min(near, max(GUARDS, count)))
 
     def size(self, rank: int) -> int:
-        """Return how many points are drawn: as many as make the work a tenth, all of few."""
+        """Return how many points are drawn, so that their work is a small part: all of few."""
         n = self.gram.shape[0]
-        entries = n * rank // (COSTLY if self.gram.kernel.is_costly else 1)
-        return n if n * n <= 4 * entries else min(n, isqrt(entries))
+        if self.gram.kernel.is_costly:
+            return min(n, isqrt(n * rank // COSTLY))
+        return min(n, max(SHORT, isqrt(n * rank)))
 
     def along(self, axes: Array, found: Factored, size: int | None = None) -> Array:
         """Return a bound for what is missing along each axis of the approximation ``found``."""
