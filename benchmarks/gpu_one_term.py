@@ -19,7 +19,8 @@ import mercer as mc
 from benchmarks.gpu import clusters, rings, seconds, torch
 from mercer.davidson import Subspace, orthonormal
 from mercer.engines.held import Held
-from mercer.spectrum.exact import _filled, _preconditioner, sizes
+from mercer.spectrum.exact import _filled, _preconditioner
+from mercer.spectrum.room import sizes
 
 ROWS, COLUMNS, TERMS, WIDTH = 128, 64, 512, 16
 

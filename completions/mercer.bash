@@ -72,7 +72,7 @@ _mercer() {
         replicates) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --condition --infer --threshold --power --unsigned --penalty --kernel --sizes --draws --confidence --seed --threads --page --no-page --title --open --out --edges --force --raw --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         graphs) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --rank --labels --label --pattern --simplify --seed --page --no-page --title --open --out --coords --force --raw" ;;
         demo) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --no-open" ;;
-        plan) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --individuals --variables --rank --landmarks --memory --workers --cores --gpus" ;;
+        plan) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --individuals --variables --rank --landmarks --memory --on-disk --workers --cores --gpus" ;;
         doctor) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --individuals --variables --rank" ;;
     esac
     case "$word" in

@@ -43,11 +43,12 @@ def started() -> Iterator[Any]:
 
 @dataclass
 class Visit:
-    """A page that was opened: what it asked the network, and what it wrote to the console."""
+    """A page that was opened: its requests, its messages, and how many answers were awaited."""
 
     page: Any
     requests: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    asked: int = 0
 
     def ask(self, expression: str) -> Any:
         """Return the value of an expression in the page."""

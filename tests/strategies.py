@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mercer as mc
 from mercer.check import Array
 from mercer.kernels.scikit_learn import PerCoordinate
+
+EXAMPLES = 200
+"""Examples of a law in every run, over all of its parametrisations."""
+
+
+def examples(count: int) -> settings:
+    """Try a law on fewer examples in every run, and on as many times more where all are more.
+
+    For laws whose examples cost a fit, or are nothing but seeds.
+    """
+    every = settings().max_examples
+    return settings(
+        max_examples=min(count, every) if every <= EXAMPLES else count * every // EXAMPLES
+    )
+
 
 COLUMNS = 2
 UNIVERSE = frozenset("abcdef")

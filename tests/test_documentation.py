@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
+import shutil
 import subprocess
 import tomllib
 from importlib import import_module
@@ -241,6 +243,24 @@ def test_the_workflow_runs_the_gates_on_every_system_and_python() -> None:
     assert "make test PYTHON=python" in runs["systems"]
     assert "make test-oldest" in runs["oldest"]
     assert {"make release", "make docs"} <= set(runs["release"])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the gate is a script of bash")
+def test_the_gate_knows_no_variable_that_a_newcomer_has_not(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "asked: $*"\nenv\n', encoding="utf-8")
+    make.chmod(0o755)
+    kept = {"HOME": str(tmp_path), "PIP_INDEX_URL": "an-index"}
+    ours = {"PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "CI": "true"}
+    path = {"PATH": os.pathsep.join([str(tmp_path), os.environ["PATH"]])}
+    done = subprocess.run(
+        ["bash", ROOT / ".ci" / "run"], env=kept | ours | path, capture_output=True, check=True
+    )
+    first, *lines = done.stdout.decode().splitlines()
+    assert first == "asked: test"
+    seen = {name: value for name, _, value in (line.partition("=") for line in lines)}
+    own = {"PWD", "OLDPWD", "SHLVL", "_"}  # a shell sets these itself
+    assert {name: seen[name] for name in seen.keys() - own} == kept | path
 
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from itertools import product
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -214,3 +215,19 @@ def test_what_moves_grows_with_the_root_of_the_workers() -> None:
     assert (alone.points, alone.vectors, alone.products) == (0, 0, 0)
     assert many.points < 6 * few.points  # of the root, 4; of the workers, 21
     assert many.vectors < 7 * few.vectors  # some go along that are not needed
+
+
+def test_a_plan_of_points_on_disk_says_what_lies_in_a_file() -> None:
+    """A million rows of fifty numbers in 2 GB: exact, with the landmarks' factor on disk."""
+    model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), memory="2GB", threads=2)
+    there = plan(model, 10**6, 50, on_disk=True)
+    assert (there.method, there.fits, there.disk) == ("exact", True, 4 * 10**6 * 600)
+    assert there.memory <= 2 * 10**9
+    assert "and 2.4 GB in a temporary file" in str(there)
+    assert gettempdir() in there.reason
+    roomy = plan(model.set_params(memory="6GB"), 10**6, 50, on_disk=True)
+    assert (roomy.fits, roomy.disk) == (True, 0)
+    held = plan(model.set_params(memory="2GB"), 10**6, 50)
+    assert not held.fits
+    with pytest.raises(InvalidParameter, match="on_disk must be True or False"):
+        plan(model, 10, 2, on_disk=2)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer.errors import Advice, DegenerateAxes, FewerAxes, NoInertia
+from mercer.errors import Advice
 
 MOST_LINES = 10
 """Lines of a result that is shown, the first being its title."""
@@ -94,19 +94,6 @@ def costly_names(kind: type) -> frozenset[str]:
     """
     own = {name: value for c in reversed(kind.__mro__) for name, value in vars(c).items()}
     return frozenset(n for n, value in own.items() if isinstance(value, COSTLY))
-
-
-def forget(value: Any) -> None:
-    """Drop what was computed when it was asked for: a model that is fitted again has other values.
-
-    >>> class Model:
-    ...     total = cached_property(lambda self: 3)
-    >>> model = Model()
-    >>> model.total, "total" in vars(model), forget(model), "total" in vars(model)
-    (3, True, None, False)
-    """
-    for name in costly_names(type(value)):
-        vars(value).pop(name, None)
 
 
 class Shown:
@@ -240,46 +227,6 @@ def in_ranges(numbers: Iterable[int]) -> str:
 
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""
-
-
-def remark_axes(
-    clusters: tuple[tuple[int, ...], ...],
-    kept: int,
-    asked: int | None,
-    individuals: int,
-    *,
-    is_approximate: bool = False,
-) -> None:
-    """Warn of axes that do not exist or are arbitrary.
-
-    ``clusters`` are those of `mercer.spectrum.Spectrum`; ``kept`` counts the axes above rounding.
-    """
-    if kept == 0:
-        why = f"all {individuals} individuals coincide" if individuals > 1 else "one individual"
-        warn(f"{why}: the inertia is 0 and there are no axes", NoInertia)
-        return
-    if asked is None:
-        return
-    if kept < asked:
-        there = "there is 1 axis" if kept == 1 else f"there are {kept} axes"
-        warn(
-            f"{there}, fewer than the {asked} asked for: what lies beyond is rounding, or not "
-            "positive",
-            FewerAxes,
-        )
-    shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
-    if any(shared):
-        axes = "; ".join(in_ranges(cluster) for cluster in shared if cluster)
-        exact = Advice("method", "exact")
-        way_out = f", or take more landmarks or {exact}" if is_approximate else ""
-        doubt = "cannot be told apart" + (" by the approximation" if is_approximate else "")
-        warn(
-            f"degenerate axes: {axes}. Their eigenvalues {doubt}, so that any rotation of them is "
-            "as good (an axis alone has its partner beyond those asked for). Read sums "
-            f"over degenerate axes, not each of them{way_out}",
-            DegenerateAxes,
-            exact,
-        )
 
 
 def first_names(labels: list[str]) -> str:

@@ -472,6 +472,20 @@ class Misleading(ReadingWarning):
     """
 
 
+class ExchangeableAxes(Misleading):
+    """Neighbouring axes whose inertias differ by less than sampling does: read them together.
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     found = mc.analyse(np.random.default_rng(4).normal(size=(40, 8)), method="pca")
+    >>> told[0].category.__name__, str(told[0].message)[:36]
+    ('ExchangeableAxes', 'axes 1, 2 and 3 of the straight map ')
+    """
+
+
 class FewerAxes(ReadingWarning):
     """More axes were asked for than there are.
 

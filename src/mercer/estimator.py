@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import wraps
 from importlib import import_module
@@ -45,7 +45,7 @@ from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import weights_of as weights_of
 from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
-from mercer.display import costly_names, forget, warn
+from mercer.display import costly_names, warn
 from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, given_back, hold, to_host
@@ -347,22 +347,31 @@ class Model(BaseEstimator):
     equivalents: ClassVar[Mapping[str, str]] = {}
     """What scikit-learn's parameters are in terms of those of the model."""
 
+    _costly: ClassVar[frozenset[str]] = frozenset()
+    """Properties that are computed when they are asked for."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._costly = costly_names(cls)
         if "__init__" in vars(cls):
             cls.__init__ = advised(cls.__init__)  # type: ignore[method-assign]
         for name in set(READING) & set(vars(cls)):
             if isfunction(method := vars(cls)[name]):  # what is not always there says so itself
                 setattr(cls, name, of_layer(method))
 
+    def _forget(self) -> None:
+        """Drop what was computed when it was asked for: a model fitted again has other values."""
+        for name in self._costly:
+            self.__dict__.pop(name, None)
+
     def __dir__(self) -> list[str]:
         """Return what can be asked for; scikit-learn would compute it all to know."""
-        costly = costly_names(type(self))
+        costly = self._costly
         return [name for name in object.__dir__(self) if name in costly or hasattr(self, name)]
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Return scikit-learn's table of attributes, without those that are not computed yet."""
-        unknown = costly_names(type(self)) - set(vars(self))
+        unknown = self._costly - set(vars(self))
         known = {name: getattr(self, name) for name in set(dir(self)) - unknown}
         table = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         table.estimator_class = type(self)
@@ -415,7 +424,7 @@ class Computing(Model):
         self, progress: bool | Progress | None = None, what: str = "tiles"
     ) -> Iterator[Progress | None]:
         """Compute on the model's engine, and follow the tiles, or what else is counted."""
-        with followed(progress, what) as tell:
+        with nullcontext() if progress is None else followed(progress, what) as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell
@@ -490,7 +499,7 @@ class KernelModel(Computing):
         Whether arrays of other libraries ``stay`` where they lie, the model says unless told.
         """
         if reset:
-            forget(self)
+            self._forget()
         stays = self.stays_on_device if stays is None else stays
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         given, X = X, matrix_of(X)
@@ -540,7 +549,7 @@ class KernelModel(Computing):
         if not elsewhere:
             return self
         model = copy(self)
-        forget(model)
+        model._forget()
         for name, value in elsewhere.items():
             setattr(model, name, to_host(value))
         return model

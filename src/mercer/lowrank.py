@@ -183,13 +183,15 @@ def nystrom(
     random_state: RandomState = None,
     single: bool = False,
     is_held: bool = False,
+    place: Callable[..., Array] = np.empty,
 ) -> LowRank:
     """Return the Nyström approximation on given points, k-means centres, pivots or a sample.
 
     ``landmarks`` is ``"pivoted"``, ``"kmeans"`` (vectors only; of
     sparse rows pivots), ``"uniform"``, or the points
     themselves. Points that repeat cost nothing but their number. The factor may be ``held`` by the
-    engine of the matrix.
+    engine of the matrix; an array that ``place`` makes of a shape and a type takes that of given
+    points and of k-means.
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
@@ -207,14 +209,14 @@ def nystrom(
             return pivoted_cholesky(gram, rank, random_state=seed, single=single)
         if landmarks == "kmeans":
             centres = kmeans_centres(gram.placed, rank, rng)
-            return _on_landmarks(gram, centres, "k-means", single, is_held)
+            return _on_landmarks(gram, centres, "k-means", single, is_held, place)
         if landmarks != "uniform":
             raise InvalidParameter(
                 f"landmarks must be pivoted, kmeans, uniform or points, found {landmarks!r}"
             )
         chosen = np.sort(rng.choice(n, rank, replace=False))
-        return _on_landmarks(gram, take(gram.x, chosen), "uniform", single, is_held)
-    return _on_landmarks(gram, landmarks, "given landmarks", single, is_held)
+        return _on_landmarks(gram, take(gram.x, chosen), "uniform", single, is_held, place)
+    return _on_landmarks(gram, landmarks, "given landmarks", single, is_held, place)
 
 
 def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
@@ -248,13 +250,20 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
     return unit * centres
 
 
-def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held: bool) -> LowRank:
+def _on_landmarks(
+    gram: Gram,
+    landmarks: Points,
+    how: str,
+    single: bool,
+    is_held: bool,
+    place: Callable[..., Array],
+) -> LowRank:
     landmarks = to_host(landmarks) if isinstance(landmarks, Held) else landmarks  # a few
     root, excess = inverse_root(gram.kernel, landmarks, single=single, beside=gram.placed)
     features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
     dtype = tiles.dtype if single else np.result_type(root.dtype, tiles.dtype)
-    factor = gram.engine.factor(tiles, root.astype(dtype), is_held=is_held)
+    factor = gram.engine.factor(tiles, root.astype(dtype), is_held=is_held, place=place)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
     how = f"Nyström on {tiles.shape[1]} landmarks ({how})"
     # Of a factor that stays on a device nothing but products is asked, for which a bound will do.

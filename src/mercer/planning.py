@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
+from tempfile import gettempdir
 from time import perf_counter, process_time
 from typing import Any, ClassVar
 
@@ -21,11 +22,21 @@ from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.settings import machine_bytes, readable, spelled, whole
+from mercer.settings import is_yes, spelled, whole
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import dense_bytes
-from mercer.spectrum.exact import begins_in_double, needed_bytes, sizes, threads_of
+from mercer.spectrum.exact import begins_in_double
 from mercer.spectrum.leading import STORED, chosen_method, smaller
+from mercer.spectrum.room import (
+    Room,
+    allowed_bytes,
+    can_use_files,
+    needed_bytes,
+    read_columns,
+    room_within,
+    sizes,
+    threads_of,
+)
 
 MOST_SOUGHT = 1_024
 """Axes of many individuals that are found at most where a share of the inertia is asked for."""
@@ -74,8 +85,9 @@ Of the second, two decompositions, an inverse and its check are made.
 class Plan(Shown):
     """What a model will do with n individuals: how, at what cost, and why.
 
-    ``memory`` counts bytes beside the data, ``seconds`` is an order of magnitude for this
-    machine, and ``passes`` the times that all pairs of individuals are looked at.
+    ``memory`` counts bytes beside the data, ``disk`` those of a temporary file that takes what
+    memory has no room for, ``seconds`` is an order of magnitude for this machine, and ``passes``
+    the times that all pairs of individuals are looked at.
 
     >>> import mercer as mc
     >>> found = mc.plan(mc.KernelPCA(2), 1000, 4)
@@ -86,6 +98,7 @@ class Plan(Shown):
     facts: ClassVar[Mapping[str, str]] = {
         "reason": "for the method",
         "memory": "in bytes",
+        "disk": "bytes of a temporary file",
         "passes": "over all pairs",
         "seconds": "that it takes, about",
         "fits": "into what may be used",
@@ -104,6 +117,8 @@ class Plan(Shown):
     """How to ask for the alternative."""
     cluster: ClusterCost | None = None
     """What passes take on the workers of a cluster."""
+    disk: int = 0
+    """Bytes of a temporary file, in the folder that TMPDIR names, with the landmarks' factor."""
 
     def _title(self) -> str:
         return f"Plan: {self.method}"
@@ -111,7 +126,7 @@ class Plan(Shown):
     def __str__(self) -> str:
         lines = [
             f"{self.method}: {self.reason}",
-            f"memory {readable(self.memory)}, {self.passes} "
+            f"memory {Room(self.memory, self.disk)}, {self.passes} "
             f"{'pass' if self.passes == 1 else 'passes'} over all pairs, {_duration(self.seconds)}",
         ]
         if self.cluster is not None:
@@ -123,10 +138,18 @@ class Plan(Shown):
 
 @spelled
 def plan(
-    model: Any, n: int, d: int, *, workers: int | None = None, cores: int = 1, gpus: int = 0
+    model: Any,
+    n: int,
+    d: int,
+    *,
+    on_disk: bool = False,
+    workers: int | None = None,
+    cores: int = 1,
+    gpus: int = 0,
 ) -> Plan:
     """Return what ``model`` will cost on n individuals of d variables.
 
+    Points ``on_disk``, as `open_points` gives them, take no memory but that of the rows at work.
     On a cluster, that of the model's engine or one of so many ``workers`` with these ``cores`` or
     ``gpus`` each, ``cluster`` counts tasks, messages and bytes; ``memory`` is the client's.
 
@@ -149,7 +172,8 @@ def plan(
     count = n if asked is None else min(int(asked), n)
     engine = engine_of(model.engine, threads=model.threads, memory=model.memory)
     method = "dense" if asked is None else chosen_method(n, count, model.method)
-    memory, passes, reason = _cost(method, n, d, count, model, engine)
+    held = read_columns(n, d) if is_yes(on_disk, "on_disk") else d
+    room, passes, reason = _cost(method, n, held, count, model, engine)
     seconds = _seconds(method, model, n, d, count, engine)
     machines = _machines(engine, workers, cores, gpus)
     cluster = None
@@ -157,11 +181,13 @@ def plan(
         cluster = _on_cluster(method, model, n, d, count, machines)
         beside = _beside(n, count, model, threads_of(engine)) if method == "exact" else 0.0
         seconds = cluster.seconds + beside
-    allowed = engine.memory if engine.memory is not None else machine_bytes()
-    fits, threads = memory <= allowed, threads_of(engine)
-    text, advice = smaller(n, d, count, method, allowed, threads=threads)
+    allowed = allowed_bytes(engine)
+    fits, threads = room.memory <= allowed, threads_of(engine)
+    text, advice = smaller(n, held, count, method, allowed, threads=threads)
     alternative: tuple[str, tuple[Advice, ...]] = ("", ()) if fits else (text, (advice,))
-    return Plan(method, reason, memory, passes, seconds, fits, *alternative, cluster)
+    return Plan(
+        method, reason, room.memory, passes, seconds, fits, *alternative, cluster, disk=room.disk
+    )
 
 
 def _lasting(work: Callable[[], Any]) -> float:
@@ -210,20 +236,27 @@ def pair_seconds(d: int, block: int, single: bool) -> float:
 
 def _cost(
     method: str, n: int, d: int, count: int, model: Any, engine: Engine
-) -> tuple[int, int, str]:
+) -> tuple[Room, int, str]:
+    """Return memory, passes and the reason for them; of points, d columns are in memory."""
     threads = threads_of(engine)
     if method == "dense":
-        return dense_bytes(n), 1, "few individuals or many axes: the whole matrix is decomposed"
+        why = "few individuals or many axes: the whole matrix is decomposed"
+        return Room(dense_bytes(n)), 1, why
     if method == "nystrom":
         rank = landmarks_for(n, count, getattr(model, "landmarks", None))
         why = f"an approximation on {rank} landmarks was asked for"
-        return nystrom_bytes(n, d, count, rank), 0, why
-    needed = needed_bytes(n, d, count, threads)
-    if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= (engine.memory or machine_bytes()):
+        return Room(nystrom_bytes(n, d, count, rank)), 0, why
+    needed = Room(needed_bytes(n, d, count, threads))
+    if d > 0 and can_use_files(engine):
+        needed = room_within(n, d, count, threads, allowed_bytes(engine))
+    if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= allowed_bytes(engine):
         why = "many individuals, few axes: what the function returns is kept, and called for once"
-        return needed + 4 * n * n, 1, why
+        return needed._replace(memory=needed.memory + 4 * n * n), 1, why
     passes = sum(_passes(n, count, model))
-    return needed, passes, "many individuals, few axes: the matrix is never stored"
+    why = "many individuals, few axes: the matrix is never stored"
+    if needed.disk:
+        why = f"{why}, and what memory has no room for lies in {gettempdir()}"
+    return needed, passes, why
 
 
 def _is_costly(kernel: Any) -> bool:

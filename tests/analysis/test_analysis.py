@@ -17,13 +17,18 @@ from scipy.spatial.distance import cdist
 import mercer
 import mercer as mc
 from mercer.analysis import analyse, propose
+from mercer.analysis.doubts import doubts_of
 from mercer.analysis.evidence import correlation_ratios, silhouette
 from mercer.check import Array
 from mercer.cli import main
 from mercer.data.sequences import Sequences
 from mercer.data.table import Table
-from mercer.errors import InvalidParameter, Misleading
+from mercer.errors import ExchangeableAxes, InvalidParameter, Misleading
+from mercer.page.data import describe
 from tests.references import reference
+
+# Noise, of which many of these tables are made, has no axes that another sample would keep.
+pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")
 
 RNG = np.random.default_rng(0)
 
@@ -33,6 +38,13 @@ def counts() -> pd.DataFrame:
     return pd.DataFrame(
         np.array(about["N"])[:14, :5].astype(int), about["rows"][:14], about["columns"][:5]
     )
+
+
+def marks() -> pd.DataFrame:
+    """Whole numbers of named rows that count nothing: they do not range from few to many."""
+    rows = [f"pupil {letter}" for letter in "abcdefghijklmnopqrst"]
+    numbers = RNG.integers(6, 19, (20, 4))
+    return pd.DataFrame(numbers, rows, ["algebra", "botany", "music", "latin"])
 
 
 def poison(*names: str) -> pd.DataFrame:
@@ -76,7 +88,8 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "wine": (lambda: wine(), "pca", "10 numbers and 2 factors"),
     "crabs": (crabs, "pca", "5 numbers, 1 of them set aside, and 2 factors"),
     "identifiers": (identified, "pca", "2 numbers"),
-    "counts": (counts, "pca", "5 numbers"),
+    "counts": (counts, "ca", "5 columns of counts"),
+    "marks": (marks, "pca", "4 numbers"),
     "distances": (distances, "mds", "distances of 12 individuals"),
     "similarities": (lambda: np.corrcoef(RNG.normal(size=(6, 30))), "kpca", "similarities of 6"),
 }
@@ -93,7 +106,7 @@ def test_a_table_gets_the_analysis_its_columns_ask_for(name: str) -> None:
     assert found.sentence.count(". ") == 0
     assert found.sentence.endswith(".")
     assert found.scaled == (analysis in ("pca", "famd"))
-    assert (found.curved is not None) == (analysis in ("pca", "mca", "famd"))
+    assert (found.curved is not None) == (analysis in ("pca", "mca", "famd", "ca"))
     assert (found.adds != "") == (found.curved is not None)
 
 
@@ -116,11 +129,82 @@ def test_whole_numbers_that_count_rows_name_them() -> None:
     assert analyse(heights).active == ("height", "a", "b")
 
 
-def test_counts_are_offered_a_correspondence_analysis_and_measurements_are_not() -> None:
+def test_counts_get_a_correspondence_analysis_and_measurements_do_not() -> None:
     found = propose(counts())
-    assert "method='ca' reads the columns as counts" in found.sentence
-    assert propose(counts(), method="CA").analysis == "ca"
+    assert found.analysis == "ca"
+    assert "method='pca' reads them as measurements" in found.sentence
+    assert (
+        propose(counts(), scale=True).analysis == propose(counts(), scale=False).analysis == "pca"
+    )
+    measured = propose(counts(), method="pca")
+    assert "method='ca' reads the columns as counts" in measured.sentence
+    assert propose(counts() + 0.5).analysis == "pca"
     assert "counts" not in propose(counts() + 0.5).sentence
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.set_axis([*map(str, range(1901, 1915))]),  # years, or the numbers of rows
+        lambda t: t.assign(area=1000 * t.sum(axis=1)),  # another unit
+        lambda t: t + 60,  # scores, which no pupil lacks
+        lambda t: (t > 20).astype(int),  # answers
+        lambda t: pd.concat([t.add_suffix(f" {i}") for i in range(21)], axis=1),  # too many to name
+    ],
+)
+def test_counts_that_may_be_measurements_are_offered_the_other_analysis(change: Any) -> None:
+    found = propose(change(counts()))
+    assert found.analysis == "pca"
+    assert "counts" in {doubt.kind for doubt in found.doubts}
+    assert "method='ca'" in found.sentence
+
+
+def test_counts_with_missing_cells_are_offered_a_correspondence_analysis() -> None:
+    table = counts().astype(float)
+    table.iloc[3, 2] = table.iloc[5, 4] = np.nan
+    for missing in ("mean", "pca"):
+        found = propose(table, missing=missing)
+        assert found.analysis == "pca"
+        assert "method='ca' reads the columns as counts" in found.sentence
+        (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "counts"]
+        assert doubt.text.startswith("all cells that were measured are whole numbers")
+    asked = propose(table, missing="mean", method="ca")  # what was put in is no fault of the file
+    assert "counts" not in {doubt.kind for doubt in asked.doubts}
+
+
+def test_the_sample_of_counts_is_what_was_counted() -> None:
+    model = mc.CA().fit(counts())
+    few, many = (
+        [d.text for d in doubts_of(model, None, which="straight", counted=n) if d.kind == "axes"]
+        for n in (9, counts().to_numpy().sum())
+    )
+    assert "less than the error that a total of 9 leaves" in few[0]
+    assert not many
+    assert "axes" not in kinds(analyse(counts(), random_state=0))
+
+
+def test_a_factor_of_few_levels_colours_before_one_of_many() -> None:
+    sites = [f"site {i % 32}" for i in range(96)]
+    numbers = {name: RNG.normal(size=96) for name in "abcd"}
+    table = Table.of({**numbers, "site": sites, "sex": ["f", "m"] * 48})
+    assert table.colour is not None
+    assert table.colour.name == "sex"
+    page = describe(analyse(table, random_state=0), choices={})
+    assert [one["name"] for one in page["individuals"]["colours"] if "levels" in one][0] == "sex"
+    note = 'Coloured by "sex", which has few levels; "site" has 32.'
+    assert note in page["panels"]["plane-1-2"].notes
+    assert note not in page["panels"]["curved"].notes  # it was said beside
+    asked = table.coloured_by("site")
+    assert asked.colour is not None
+    assert asked[:50].colour.name == asked.with_supplementary("a").colour.name == "site"
+    assert not any("Coloured by" in n for n in describe_notes(asked))
+
+
+def describe_notes(table: Table) -> tuple[str, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Misleading)
+        found = analyse(table, random_state=0)
+    return tuple(describe(found, choices={})["panels"]["plane-1-2"].notes)
 
 
 def test_years_are_doubted_and_heights_between_1900_and_2100_are_not() -> None:
@@ -290,18 +374,38 @@ def test_a_bandwidth_without_neighbours_or_without_bends_is_doubted(
 
 def test_a_bandwidth_asked_for_beside_the_straight_map_is_warned_of() -> None:
     cloud = np.random.default_rng(3).normal(size=(60, 3))
-    with pytest.warns(Misleading, match="the bandwidth is so small"):
+    with pytest.warns(Misleading) as told:
         analyse(table_of(cloud), curved="gaussian(bandwidth=0.05)")
+    bandwidth, others = (str(w.message) for w in told if w.category is Misleading)
+    assert bandwidth.startswith("the bandwidth is so small")  # whole, with its remedy
+    assert others.startswith("on the curved map axis 2 is an arch over axis 1; row 16")
 
 
+@pytest.mark.filterwarnings("error::mercer.errors.ExchangeableAxes")
 def test_axes_that_another_sample_would_exchange_are_doubted() -> None:
     rng = np.random.default_rng(4)
-    alike = analyse(table_of(rng.normal(size=(40, 8))))
+    with pytest.warns(ExchangeableAxes) as told:
+        alike = analyse(table_of(rng.normal(size=(40, 8))))
+    straight, curved = (str(w.message) for w in told)  # one warning for each map
+    assert straight.startswith("axes 1, 2 and 3 of the straight map differ in inertia")
+    assert curved.startswith("on the curved map another sample may exchange or turn axes")
     assert "straight axes 1, 2 and 3" in {doubt.where for doubt in alike.doubts}
     first, second = rng.normal(size=(2, 400))
     noise = rng.normal(size=(400, 6)) * 0.05
     apart = np.column_stack([first] * 4 + [second] * 2) + noise
-    assert "axes" not in kinds(analyse(table_of(apart)), "straight")
+    assert "axes" not in kinds(analyse(table_of(apart)))
+
+
+def test_what_misleads_on_the_curved_map_is_told_in_one_line(told: Any, tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 60)
+    line = pd.DataFrame({name: t + 0.01 * RNG.normal(size=60) for name in "abc"})
+    with pytest.warns(Misleading, match="on the curved map axis 2 is an arch over axis 1"):
+        analyse(line, random_state=0)
+    line.to_csv(tmp_path / "line.csv", index=False)
+    said = told("fit", tmp_path / "line.csv")[2]
+    assert said.count("doubt: on the curved map axis 2 is an arch over axis 1") == 1
+    assert "a parabola explains" not in said  # which --verbose tells
+    assert "a parabola explains" in told("fit", tmp_path / "line.csv", "--verbose")[2]
 
 
 def test_groups_too_small_for_an_ellipse_are_named() -> None:
@@ -409,7 +513,9 @@ def test_curved_map_takes_the_kernel_and_the_units_of_the_straight_one() -> None
     deviations = np.std(iris.matrix(), axis=0)
     assert found.curved is not None
     np.testing.assert_allclose(found.curved.kernel_.parameters()["bandwidth"], 2.0 * deviations)
-    asked = mc.analyse(iris, method="famd", curved="gaussian(bandwidth='median')", random_state=0)
+    median = "gaussian(bandwidth='median')"
+    with pytest.warns(Misleading, match="on the curved map axis 2 is an arch over axis 1"):
+        asked = mc.analyse(iris, method="famd", curved=median, random_state=0)
     assert asked.analysis == "famd"
     assert asked.curved is not None  # which a method alone does not make
     with pytest.raises(InvalidParameter, match="no Gaussian"):
@@ -442,7 +548,8 @@ def doubts(table: Any, **more: Any) -> dict[str, str]:
 
 
 def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> None:
-    assert "correspondence analysis compares their profiles" in doubts(counts())["counts"]
+    measurements = doubts(counts(), method="pca")["counts"]
+    assert "correspondence analysis compares their profiles" in measurements
     assert "counts" not in doubts(counts() + 0.5)
     assert "counts" not in doubts(counts(), method="ca")
     rng = np.random.default_rng(4)

@@ -525,6 +525,8 @@ def test_a_plan_counts_what_a_cluster_does(run: Any) -> None:
     assert value["cluster"]["workers"]["count"] == 4
     assert value["cluster"]["tasks"] > 0
     assert "4 workers of 2 cores" in run("plan", *given, "--workers", 4, "--cores", 2).out
+    on_disk = ("plan", "--individuals", "1e6", "--variables", 50, "--memory", "2GB", "--on-disk")
+    assert run(*on_disk, "--json").value["disk_bytes"] == 4 * 600 * 10**6
     assert run("plan", "--individuals", "many").code == 2
     assert run("plan", "--individuals", "10", "--workers", 0).code == 2
 
@@ -605,38 +607,47 @@ def holed(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["--impute", "mean"],
-        ["--impute", "mean", "--sup-rows", "row3,6-9", "--method", "pca"],
-        ["--impute", "mean", "--weights", "w", "--scale"],
-        ["--drop-na", "--factor", "w", "--sup-rows", "2", "--sup-cols", "b"],
-        ["--drop-na", "--kernel", "columns()", "--drop", "note", "--weights", "w"],
-        ["--impute", "mean", "--impute", "level", "--kernel", "columns()", "--drop", "note"],
-    ],
-    ids=["plain", "rows", "weights", "factor", "columns", "levels"],
+CHOICES = (
+    ["--impute", "mean"],
+    ["--impute", "mean", "--sup-rows", "row3,6-9", "--method", "pca"],
+    ["--impute", "mean", "--weights", "w", "--scale"],
+    ["--drop-na", "--factor", "w", "--sup-rows", "2", "--sup-cols", "b"],
+    ["--drop-na", "--kernel", "columns()", "--drop", "note", "--weights", "w"],
+    ["--impute", "mean", "--impute", "level", "--kernel", "columns()", "--drop", "note"],
 )
+
+
 def test_the_code_of_a_page_finds_the_same_axes_in_a_fresh_process(
-    run: Any, holed: Path, tmp_path: Path, flags: list[str]
+    run: Any, holed: Path, tmp_path: Path
 ) -> None:
     for extra in ("jinja2", "matplotlib"):
         pytest.importorskip(extra)
-    page = tmp_path / "page.html"
-    answer = run("report", holed, *flags, "--permutations", 0, "--out", page)
-    assert answer.code == 0, answer.err
-    code = value_of(page)["reproduce"]["code"]
-    asked = "import json\nprint(json.dumps(model.inertias_.tolist()))"
+    codes = []
+    for number, flags in enumerate(CHOICES):
+        page = tmp_path / f"page{number}.html"
+        answer = run("report", holed, *flags, "--permutations", 0, "--out", page)
+        assert answer.code == 0, answer.err
+        codes.append(value_of(page)["reproduce"]["code"])
+    asked = """
+import json, sys
+for code in json.load(sys.stdin):
+    names = {}
+    exec(code, names)
+    print("axes", json.dumps(names["model"].inertias_.tolist()))
+"""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", f"{code}\n{asked}"],
+        [sys.executable, "-W", "ignore", "-c", asked],
+        input=json.dumps(codes),
         capture_output=True,
         text=True,
         check=True,
         cwd=tmp_path,
     )
-    axes = run("fit", holed, *flags, "--json").value["axes"]
-    found = json.loads(done.stdout.splitlines()[-1])
-    np.testing.assert_allclose(found, [axis["inertia"] for axis in axes], rtol=1e-9)
+    told = [line[5:] for line in done.stdout.splitlines() if line.startswith("axes ")]
+    for flags, line in zip(CHOICES, told, strict=True):
+        axes = run("fit", holed, *flags, "--json").value["axes"]
+        expected = [axis["inertia"] for axis in axes]
+        np.testing.assert_allclose(json.loads(line), expected, rtol=1e-9, err_msg=str(flags))
 
 
 def test_a_missing_category_is_filled_or_a_level_as_asked(run: Any, tmp_path: Path) -> None:

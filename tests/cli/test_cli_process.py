@@ -139,11 +139,18 @@ full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full
 
 
 @full_device
-@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "at once"])
-@pytest.mark.parametrize("more", [["-q"], ["-q", "--coords", "-"], ["-q", "--json"], ["--help"]])
+@pytest.mark.parametrize(
+    ("more", "buffering"),
+    [
+        (["-q"], {}),
+        (["-q", "--coords", "-"], {}),
+        (["-q", "--json"], {}),
+        (["--help"], {}),  # which argparse forgets where it is written at once
+        (["-q", "--coords", "-"], {"PYTHONUNBUFFERED": "1"}),
+    ],
+    ids=["axes", "coordinates", "one object", "help", "at once"],
+)
 def test_a_full_device_is_told(more: list[str], buffering: dict[str, str]) -> None:
-    if more == ["--help"] and buffering:
-        pytest.skip("argparse itself forgets help that cannot be written")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | buffering
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -249,8 +256,11 @@ STUCK = {
 }
 
 
-@pytest.mark.parametrize("work", STUCK.values(), ids=STUCK)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "work"),
+    [*((signal.SIGINT, work) for work in STUCK.values()), (signal.SIGTERM, [*STUCK.values()][0])],
+    ids=[*STUCK, "SIGTERM"],
+)
 def test_nothing_holds_up_the_end_after_an_interruption(number: int, work: str) -> None:
     words = [sys.executable, "-c", LISTENING.format(work=work), "doctor"]
     one = start(words)

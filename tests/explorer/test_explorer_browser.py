@@ -86,7 +86,9 @@ def test_the_slider_moves_the_map_and_the_spectrum_and_no_axis_flips(
         slider = page.locator("#bandwidth")
         with page.expect_response("**/api/slide"):
             slider.evaluate("(s) => { s.value = -15; s.dispatchEvent(new Event('input')); }")
-        page.wait_for_timeout(500)
+        moved = """(old) => !mercer.explorer.isSliding
+            && mercer.page.spaces.curved.coordinates[0][0] !== old"""
+        page.wait_for_function(moved, arg=old[0], timeout=PATIENCE)
         new = seen.ask("mercer.page.spaces.curved.coordinates[0]")
         assert page.evaluate(bars) != before
         assert new != old
@@ -283,8 +285,10 @@ def test_code_command_and_page_leave_the_explorer(browser: Any, address: str) ->
     with visit(browser, address) as seen:
         page = seen.page
         page.click("#copy-code")
+        page.wait_for_selector("#toast:has-text('Python copied')", timeout=PATIENCE)
         assert "mc.analyse(data" in seen.ask("navigator.clipboard.readText()")
         page.click("#copy-command")
+        page.wait_for_selector("#toast:has-text('Command copied')", timeout=PATIENCE)
         assert seen.ask("navigator.clipboard.readText()").startswith("mercer report decathlon.csv")
         with page.expect_download() as saved:
             page.click("#save")
@@ -365,8 +369,8 @@ def test_crowds_are_drawn_on_a_canvas_with_webgl_or_without(browser: Any) -> Non
         page.mouse.move(*middle)
         limits = seen.ask("mercer.pictures.curved.frames[0].limits")
         page.mouse.wheel(0, -200)
-        page.wait_for_timeout(200)
-        assert seen.ask("mercer.pictures.curved.frames[0].limits") != limits
+        zoomed = "(old) => String(mercer.pictures.curved.frames[0].limits) !== String(old)"
+        page.wait_for_function(zoomed, arg=limits, timeout=PATIENCE)
         # Without WebGL the same stands on a plain canvas.
         seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
         change(seen)
@@ -519,13 +523,12 @@ def test_a_preview_becomes_exact_and_zooming_many_moves_them_at_once(browser: An
         old = seen.ask(f"{frame}.x.limits")
         page.locator("#figure-plane-1-2 svg.picture").hover()
         page.mouse.wheel(0, -300)
-        page.wait_for_timeout(60)
-        near = seen.ask(f"{frame}.x.limits")
-        assert near[1] - near[0] < old[1] - old[0]
+        nearer = f"([a, b]) => {{ const [c, d] = {frame}.x.limits; return d - c < b - a; }}"
+        page.wait_for_function(nearer, arg=old, timeout=PATIENCE)
         # What glides lies where it is drawn once the reader rests.
         glide = seen.ask(f"(() => {{ const c = {frame}.crowd; return [c.view, c.place(7)]; }})()")
         box = seen.ask(f"{frame}.box")
-        page.wait_for_timeout(600)
+        page.wait_for_function(f"() => {frame}.crowd.view[0] === 1", timeout=PATIENCE)
         rest = seen.ask(f"{frame}.crowd.place(7)")
         (sx, sy, tx, ty), (u, v) = glide
         if sx != 1:  # it was asked while it glided

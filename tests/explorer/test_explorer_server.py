@@ -462,6 +462,40 @@ def test_a_newer_question_ends_the_older_one(house: House) -> None:
         first.result(5)
 
 
+@pytest.mark.parametrize("what", ["analysis", "upload"])
+def test_work_on_data_that_are_explored_no_more_is_not_taken_for_the_new(
+    house: House, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    client = Client(house)
+    begun, ended = threading.Event(), threading.Event()
+
+    def late(work: Any) -> Any:
+        def made(*given: Any) -> Any:
+            found = work(*given)
+            begun.set()
+            ended.wait(30)
+            return found
+
+        return made
+
+    with monkeypatch.context() as slow:
+        slow.setattr("mercer.explorer.answers.straight_of", late(straight_of))
+        slow.setattr("mercer.explorer.source.source_of", late(source_of))
+        content = {"content": b"a,b\n1,2\n3,5\n4,9\n"} if what == "upload" else {}
+        answers: list[Any] = []
+        old = threading.Thread(target=lambda: answers.append(client.ask(what, **content)))
+        old.start()
+        assert begun.wait(30)
+        assert client.ask("open", {"example": "decathlon"}).status_code == 200
+        ended.set()
+        old.join()
+    assert answers[0].status_code == 204
+    found = client.analysis().json()
+    assert found["individuals"]["count"] == 41
+    nearest = client.ask("card", {"row": 0}).json()["nearest"]
+    assert {one["name"] for one in nearest} <= set(mc.datasets.decathlon().row_names or ())
+
+
 def test_a_question_that_a_newer_one_replaced_is_no_error(house: House) -> None:
     answer = Desk(house, TOKEN)._refusal(Superseded("nobody waits for this any more"))
     assert (answer.status_code, answer.body) == (204, b"")
@@ -950,8 +984,8 @@ def test_a_preview_is_refined_with_its_residuals_and_can_be_cancelled() -> None:
     assert not any("landmarks" in doubt["text"] for doubt in exact["explorer"]["doubts"])
     visitor = house.visitor(client.about["visitor"])
     assert visitor is not None
-    assert visitor.exact_map(State(axes=2, exact=True, classes=4)) is not None
-    assert visitor.exact_map(State(axes=2, bandwidth=1.0)) is None
+    assert visitor.study.exact_map(State(axes=2, exact=True, classes=4)) is not None
+    assert visitor.study.exact_map(State(axes=2, bandwidth=1.0)) is None
     begun = threading.Event()
 
     def slow(tell: Any) -> None:

@@ -14,7 +14,7 @@ import mercer as mc
 from mercer.explorer import server
 from mercer.explorer.source import Source, of_example
 from tests.browser import PATIENCE
-from tests.explorer.visits import SIZE, arrive, served, visit
+from tests.explorer.visits import SIZE, change, served, visit
 
 pytest.importorskip("uvicorn")
 
@@ -170,8 +170,7 @@ def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: A
         visit(browser, address) as seen,
     ):
         seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
-        seen.page.wait_for_timeout(50)
-        arrive(seen)
+        change(seen)
         assert "no WebGL" in seen.page.inner_text("#doubts")
 
 

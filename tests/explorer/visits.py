@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,9 @@ from tests.browser import PATIENCE, Visit, heard
 
 TOKEN = "token"
 SIZE = {"width": 1400, "height": 900}
+
+ASKED = "typeof mercer === 'undefined' ? 0 : (mercer.explorer?.asked ?? 0)"
+"""How many analyses a page has asked for."""
 
 
 @contextmanager
@@ -54,9 +58,13 @@ def visit(browser: Any, address: str, state: str = "ready", **more: Any) -> Iter
 
 def arrive(seen: Visit, state: str = "ready") -> None:
     seen.page.wait_for_selector(f"body[data-state={state}]", timeout=PATIENCE)
+    seen.asked = seen.ask(ASKED)
 
 
 def change(seen: Visit) -> None:
-    """Wait until a change that was asked for is answered."""
-    seen.page.wait_for_timeout(50)
+    """Wait until a change is asked for, which a verdict may precede, and until it is answered."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while seen.ask(ASKED) == seen.asked:
+        assert time.monotonic() < deadline, "no change was asked for"
+        seen.page.wait_for_timeout(20)
     arrive(seen)

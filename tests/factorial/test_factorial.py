@@ -17,6 +17,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, ReadingWarning
 from tests.references import FOLDER
+from tests.strategies import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateAxes")
 
@@ -195,6 +196,7 @@ SEEDS = st.integers(0, 10**6)
 GROUPS = {"numbers": ["size", "age"], "labels": ["ab", "cde", "fg"]}
 
 
+@examples(50)
 @given(SEEDS, st.sampled_from(["CA", "MCA", "FAMD", "MFA"]), st.booleans())
 def test_each_is_the_kernel_pca_of_its_kernel(seed: int, which: str, is_weighted: bool) -> None:
     table = some_table(seed)
@@ -223,6 +225,7 @@ def levels(seed: int, count: int, n: int) -> list[str]:
     return [f"l{i}" for i in rng.permutation([*range(count), *rng.integers(0, count, n - count)])]
 
 
+@examples(50)
 @given(SEEDS, st.sampled_from(["no", "some", "all"]), st.booleans())
 def test_the_kernel_of_a_table_is_factor_analysis_of_mixed_data(
     seed: int, which: str, is_weighted: bool
@@ -258,6 +261,7 @@ def test_the_kernel_of_a_table_is_that_of_factominer() -> None:
     assert_same_axes(model.individuals_.coordinates, expected["ind"]["coord"])
 
 
+@examples(50)
 @given(SEEDS)
 def test_rows_and_columns_of_a_transposed_table_change_places(seed: int) -> None:
     counts = np.random.default_rng(seed).poisson(5.0, (7, 5)) + 1.0
@@ -270,6 +274,7 @@ def test_rows_and_columns_of_a_transposed_table_change_places(seed: int) -> None
     assert_same(model.columns_.distances, other.rows_.distances)
 
 
+@examples(50)
 @given(SEEDS)
 def test_multiple_correspondence_is_correspondence_of_the_indicators(seed: int) -> None:
     table = {q: v for q, v in some_table(seed).items() if q in GROUPS["labels"]}
@@ -284,6 +289,7 @@ def test_multiple_correspondence_is_correspondence_of_the_indicators(seed: int) 
     assert model.inertia_ == pytest.approx(indicators.shape[1] / 3 - 1)
 
 
+@examples(50)
 @given(SEEDS)
 def test_the_members_of_the_family_meet(seed: int) -> None:
     table = some_table(seed)
@@ -303,6 +309,7 @@ def test_the_members_of_the_family_meet(seed: int) -> None:
     assert mc.FAMD().fit(table).inertia_ == pytest.approx(2 + 7 - 3)
 
 
+@examples(50)
 @given(SEEDS)
 def test_a_weight_is_a_number_of_equal_individuals(seed: int) -> None:
     table = pd.DataFrame(some_table(seed))

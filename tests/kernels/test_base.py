@@ -52,10 +52,10 @@ from mercer.kernels import (
     value,
     with_parameters,
 )
-from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
 from mercer.page.safe_text import mathml
+from mercer.points import FrozenArray
 from mercer.settings import nonnegative
 
 X = np.random.default_rng(0).normal(size=(6, 2))

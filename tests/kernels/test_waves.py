@@ -52,7 +52,7 @@ def test_beyond_its_dimension_the_formula_is_no_kernel_and_is_refused() -> None:
 
 
 def test_random_features_of_bessel_kernels_come_near() -> None:
-    for order in (0.5, 1.5, 4.0):
+    for order in (0.5, 4.0):
         k = mc.kernels.Bessel(order, 0.8)
         map_ = mc.RandomFourierFeatures(8000, kernel=k, random_state=0).fit(X)
         z = map_.transform(X)

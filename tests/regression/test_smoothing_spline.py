@@ -470,13 +470,14 @@ def test_weighted_restricted_likelihood_agrees_with_fifty_digits() -> None:
     np.testing.assert_allclose(differences, differences[0], atol=1e-10)
 
 
-@pytest.mark.usefixtures("way")
-def test_restricted_likelihood_takes_any_number_of_weighted_observations() -> None:
-    x, truth, y = noisy(100_000, 3)
-    w = np.random.default_rng(4).gamma(0.5, size=100_000) + 1e-3
+def test_restricted_likelihood_takes_any_number_of_weighted_observations(way: str) -> None:
+    n = 100_000 if way == "compiled" else 10_000
+    x, truth, y = noisy(n, 3)
+    w = np.random.default_rng(4).gamma(0.5, size=n) + 1e-3
     spline = mc.SmoothingSpline(criterion="reml").fit(x, y, w)
     assert 10 < spline.degrees_of_freedom_ < 100
-    assert np.sqrt(np.mean((spline.predict(x[::100]) - truth[::100]) ** 2)) < 0.02
+    error = np.sqrt(np.mean((spline.predict(x[::100]) - truth[::100]) ** 2))
+    assert error < 0.02 * (100_000 / n) ** 0.4  # the rate of cubic splines
 
 
 def wild_weights(seed: int, n: int = 60) -> tuple[Array, Array, Array]:

@@ -15,7 +15,7 @@ import mercer as mc
 from mercer.check import Array, Points
 from mercer.rkhs.feature_distances import distance
 from mercer.rkhs.functions import Function, orientation_of_columns, principal_functions
-from tests.strategies import kernels, points, set_kernels, sets_of_letters
+from tests.strategies import examples, kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 
 ROUNDING = 1e-11
@@ -69,6 +69,7 @@ def test_the_inner_product_with_a_section_is_the_value(fs: tuple[Function], x: A
         assert abs(f.inner(section) - value) <= ROUNDING * (size(f) * size(section) + 1e-30)
 
 
+@examples(100)
 @given(families(3), coefficients, coefficients)
 def test_the_inner_product_is_linear_and_hermitian(
     fs: tuple[Function, ...], a: float, b: float
@@ -91,6 +92,7 @@ def test_cauchy_schwarz_and_the_triangle_inequality(fs: tuple[Function, ...]) ->
     assert abs(f.distance(g) ** 2 + (f + g).norm ** 2 - 2 * f.norm**2 - 2 * g.norm**2) <= slack**2
 
 
+@examples(100)
 @given(families(1), points(2, 5))
 def test_norms_bound_values_and_differences(fs: tuple[Function], x: Array) -> None:
     (f,) = fs

@@ -31,7 +31,8 @@ pytestmark = [
 class Suite:
     """A test file of scikit-learn's, the classes it tests, where they come from, and deviations.
 
-    ``deviations`` names each test that fails, and why.
+    ``deviations`` names each test that fails, and why; ``many`` those of hundreds of combinations,
+    of which only the first and the last value of each parameter are not `slow`.
     """
 
     tests: str
@@ -39,6 +40,7 @@ class Suite:
     classes: tuple[str, ...]
     deviations: dict[str, str] = field(default_factory=dict)
     unrelated: tuple[str, ...] = ()
+    many: tuple[str, ...] = ()
 
 
 SUITES = {
@@ -64,6 +66,7 @@ SUITES = {
             )
             for solver in ("full", "randomized")
         },
+        many=("test_pca_sparse",),
     ),
     "kernel_ridge": Suite(
         "sklearn.tests.test_kernel_ridge", "sklearn.kernel_ridge", ("KernelRidge",)
@@ -110,10 +113,11 @@ def suite_for(suite: Suite, models: dict[str, type]) -> ModuleType:
     return module
 
 
-def adapted(test: Callable[..., None]) -> Callable[..., None]:
+def adapted(test: Callable[..., None], *, has_many: bool = False) -> Callable[..., None]:
     """Make lists of the parameters that a test's marks produce one by one, as pytest asks for.
 
-    What scikit-learn expects to fail, on some machines, may pass.
+    What scikit-learn expects to fail, on some machines, may pass. Of a test that ``has_many``
+    combinations the values between the first and the last one are `slow`.
     """
     marks: list[pytest.Mark] = getattr(test, "pytestmark", [])
     for mark in marks:
@@ -121,6 +125,10 @@ def adapted(test: Callable[..., None]) -> Callable[..., None]:
             mark.kwargs["strict"] = False  # type: ignore[index]
         if mark.name == "parametrize" and not isinstance(mark.args[1], Collection):
             object.__setattr__(mark, "args", (mark.args[0], list(mark.args[1]), *mark.args[2:]))
+        if mark.name == "parametrize" and has_many:
+            first, *between, last = mark.args[1]
+            later = [pytest.param(value, marks=pytest.mark.slow) for value in between]
+            object.__setattr__(mark, "args", (mark.args[0], [first, *later, last]))
     return test
 
 
@@ -135,7 +143,8 @@ REPLACED = {
 for _key, _module in REPLACED.items():  # where pytest finds them, with their parameters
     for _name, _test in borrowed(_module).items():
         if _name not in SUITES[_key].unrelated:
-            globals()[f"test_{_key}__{_name[5:]}"] = adapted(_test)
+            _has_many = _name in SUITES[_key].many
+            globals()[f"test_{_key}__{_name[5:]}"] = adapted(_test, has_many=_has_many)
 
 
 @pytest.fixture(params=[0, 42])

@@ -29,7 +29,7 @@ from mercer.gram import Centred, Gram
 from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import nystrom_bytes
-from mercer.spectrum.exact import needed_bytes, points_left_out
+from mercer.spectrum.exact import points_left_out
 from mercer.spectrum.leading import refuse_beyond_budget, smaller
 from mercer.spectrum.missing import (
     Missing,
@@ -39,6 +39,7 @@ from mercer.spectrum.missing import (
     upper_values,
 )
 from mercer.spectrum.proofs import factored_complement
+from mercer.spectrum.room import needed_bytes
 from tests.interrupts import interrupt, start_script
 from tests.references import FOLDER
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from mercer.analysis.choice import NAMES
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import (
     Doubt,
+    beside,
     doubts_of,
     of_bandwidth,
     of_columns,
@@ -27,7 +28,7 @@ from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Column, Role, Table, as_labels
 from mercer.display import Shown, warn
-from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
+from mercer.errors import Advice, ExchangeableAxes, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
 from mercer.factorial.column_kernels import MISSING
 from mercer.kernels.base import Kernel
@@ -122,9 +123,10 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
 
     Numbers are standardised and get a principal component analysis, factors a multiple
     correspondence analysis, both a factor analysis of mixed data; few factors beside more numbers
-    are placed on the axes of these and colour the individuals. Matrices of distances are mapped,
-    similarities have their axes. Whole numbers that count the rows become their names. Beside the
-    straight map stands that of the Gaussian of its distances, with the evidence of what it adds.
+    are placed on the axes of these and colour the individuals. Counts that cross categories get a
+    correspondence analysis. Matrices of distances are mapped, similarities have their axes. Whole
+    numbers that count the rows become their names. Beside the straight map stands that of the
+    Gaussian of its distances, with the evidence of what it adds.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     options = {"random_state": seed} if proposal.analysis in ("kpca", "mds", "stress") else {}
     model = proposal.model(n_components, **options)
     fit = {} if weights is None else {"sample_weight": weights}
-    beside = None if curved is None else as_kernel(curved)
+    other = None if curved is None else as_kernel(curved)
     with followed(progress, "parts") as tell:
         told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
         with warnings.catch_warnings():
@@ -196,17 +198,30 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
             model,
             weights=weights,
             random_state=seed,
-            kernel=beside,
+            kernel=other,
             is_exact=is_yes(exact, "exact"),
             tell=tell,
         )
+    _warn_of(found, is_kernel_asked=other is not None)
+    return found
+
+
+def _warn_of(found: Analysis, *, is_kernel_asked: bool) -> None:
+    """Warn of what misleads, on the curved map beside the straight one in one sentence."""
+    there: list[Doubt] = []
     for doubt in found.doubts:
         is_beside = doubt.map == "curved" and found.curved is not None
-        is_asked_for = beside is not None and doubt.kind == "bandwidth"
-        if doubt.is_misleading and (is_asked_for or not is_beside):
+        if is_beside and not (is_kernel_asked and doubt.kind == "bandwidth"):
+            there.append(doubt)
+        elif doubt.is_misleading:
             advice = () if doubt.advice is None else (doubt.advice,)
-            warn(doubt.text, Misleading, *advice)
-    return found
+            warn(doubt.text, _category([doubt]), *advice)
+    if there:
+        warn(beside(there), _category(there))
+
+
+def _category(doubts: Sequence[Doubt]) -> type[Misleading]:
+    return ExchangeableAxes if {doubt.kind for doubt in doubts} == {"axes"} else Misleading
 
 
 def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -351,13 +366,15 @@ def _doubts(
             if proposal.analysis == "pca":
                 found += of_size(Scores.of(model), active)
         is_kernel = proposal.analysis == "kpca"
-        found += doubts_of(model, names, which="curved" if is_kernel else "straight")
+        counted = float(table.matrix().sum()) if table and proposal.analysis == "ca" else None
+        which = "curved" if is_kernel else "straight"
+        found += doubts_of(model, names, which=which, counted=counted)
         if curved is not None:
-            found += doubts_of(curved, names, which="curved")
+            found += doubts_of(curved, names, which="curved", counted=counted)
         kernel_model = model if is_kernel and table is not None else curved
         if kernel_model is not None:
             found += of_bandwidth(kernel_model.kernel_, _some(kernel_model))
-        found += of_ellipses(_factors(table))
+        found += of_ellipses(None if table is None else table.colour)
     return found
 
 

@@ -32,7 +32,7 @@ FEW_FACTORS = 3
 
 
 def rule(numbers: Sequence[Column], factors: Sequence[Column]) -> str:
-    """Return the analysis of columns: of numbers, of factors, or of both.
+    """Return the analysis of columns: of measurements, of factors, or of both.
 
     >>> from mercer.data.table import Role
     >>> number, factor = Column("x", Role.NUMBER, np.ones(2)), Column("f", Role.FACTOR, np.ones(2))
@@ -176,7 +176,7 @@ def sentence_of(
             is_one = spread_ratio(x) <= ALIKE and share_a_unit(c.name for c in made.numbers)
             unit = ", as these columns seem to share one" if is_one else ""
             ways.append(f"{unscaled} keeps units{unit}")
-        if are_counts(made.numbers, table.row_names is not None) and not factors:
+        if are_counts(table, made.numbers) and not factors:
             ways.append(f"{counts} reads the columns as counts")
     elif made.analysis == "mca":
         said = f"{NAMES['mca']} of {what}"
@@ -192,6 +192,10 @@ def sentence_of(
         said = f"{NAMES['kpca']} with {kernel}{scaled}"
         if made.is_scaled:
             ways.append(f"{unscaled} keeps units")
+    elif made.analysis == "ca" and method is None:
+        held = f"{what} of counts (whole numbers of named rows, few and many)"
+        said = f"{NAMES['ca']} compares their profiles"
+        ways.append(f"{linear} reads them as measurements")
     else:
         said = f"{NAMES[made.analysis]} of {what}"
     is_asked = method is not None or made.kernel is not None

@@ -59,6 +59,12 @@ GROUP = re.compile(
 FEWEST_COUNTED, MOST_CODES = 3, 5
 """Columns from which on counts have profiles worth a map, and values of a code of groups."""
 
+MOST_CATEGORIES = 100
+"""Rows or columns of a table of counts up to which a map can name them."""
+
+FEW_TO_MANY, UNLIKE = 5.0, 100.0
+"""The largest count of a usual column in terms of its smallest, and of totals in one unit."""
+
 ALIKE = 3.0
 """Spreads within this factor may well be in one unit."""
 
@@ -136,13 +142,61 @@ def is_constant(column: Column) -> bool:
     return len(column.levels) < 2 and not any(v is None for v in column.values.tolist())
 
 
-def are_counts(columns: Sequence[Column], has_row_names: bool) -> bool:
-    """Whether a table is one of counts: named rows and columns, nonnegative whole numbers."""
-    if not has_row_names or len(columns) < 2:
+def are_counts(table: Table, columns: Sequence[Column]) -> bool:
+    """Whether columns may be counts: named rows and columns, nonnegative whole numbers.
+
+    Cells that are missing, or were, say nothing.
+
+    >>> cells = {"wife": [156, 124, 0], "both": [14.0, np.nan, 153.0]}
+    >>> table = Table.of(cells, row_names=["laundry", "meal", "holidays"])
+    >>> are_counts(table, [*table.columns()])
+    True
+    """
+    if table.row_names is None or len(columns) < 2:
         return False
-    return all(_is_whole(c.values) and c.values.min() >= 0 for c in columns) and all(
+    known = (measured(table, column) for column in columns)
+    return all(_is_whole(values) and values.min() >= 0 for values in known) and all(
         not re.fullmatch(r"x?\d+", c.name) for c in columns
     )
+
+
+def measured(table: Table, column: Column) -> Array:
+    """Return the numbers of a column that were measured: neither missing nor put in."""
+    known = np.isfinite(column.values)
+    put = table.imputed.get(column.name)
+    values: Array = column.values[known if put is None else known & ~put]
+    return values
+
+
+def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
+    """Whether a table of counts crosses categories, so that its profiles are what it shows.
+
+    Rows have words for names, no cell is missing, and there are no more rows or columns than a map
+    can name. Counts range from few to many, where marks, ages and percentages do not, and columns
+    in different units would differ more in their totals.
+
+    >>> tasks = {"wife": [156, 82, 12, 0], "both": [14, 15, 46, 153], "husband": [2, 75, 23, 6]}
+    >>> table = Table.of(tasks, row_names=["laundry", "driving", "official", "holidays"])
+    >>> is_contingency(table, [*table.columns()])
+    True
+    >>> marks = {"algebra": [12, 15, 9, 11], "botany": [14, 15, 16, 13], "music": [12, 7, 13, 16]}
+    >>> table = Table.of(marks, row_names=["Ann", "Bob", "Cid", "Dan"])
+    >>> is_contingency(table, [*table.columns()])
+    False
+    """
+    if len(columns) < FEWEST_COUNTED or not FEWEST_COUNTED <= len(table) <= MOST_CATEGORIES:
+        return False
+    if len(columns) > MOST_CATEGORIES or not are_counts(table, columns):
+        return False
+    cells = np.column_stack([column.values for column in columns])
+    has_gaps = not np.all(np.isfinite(cells)) or any(c.name in table.imputed for c in columns)
+    if has_gaps or 2 * sum(map(is_number, table.row_names or ())) >= len(table):
+        return False
+    totals = cells.sum(axis=0)
+    ranges = cells.max(axis=0) / np.maximum(cells.min(axis=0), 1.0)
+    is_wide = np.median(ranges) >= FEW_TO_MANY and ranges.min() >= ALIKE
+    is_in_one_unit = totals.max() <= UNLIKE * totals.min()
+    return bool(is_wide and is_in_one_unit and np.all(cells.sum(axis=1) > 0))
 
 
 def share_a_unit(names: Iterable[str]) -> bool:
@@ -213,26 +267,28 @@ def in_order(fates: Iterable[Fate], table: Table) -> tuple[Fate, ...]:
     return tuple(sorted(fates, key=lambda fate: order.get(fate.name, len(order))))
 
 
-def counts_doubt(columns: Sequence[Column], has_row_names: bool) -> Iterator[Doubt]:
+def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
     """Yield that a table analysed as measurements may be one of counts."""
-    if len(columns) >= FEWEST_COUNTED and are_counts(columns, has_row_names):
+    if len(columns) >= FEWEST_COUNTED and are_counts(table, columns):
         other = Advice("method", "ca")
+        that = " that were measured" if any(c.name in table.imputed for c in columns) else ""
         text = (
-            "all cells are whole numbers, none negative: if they count something, "
+            f"all cells{that} are whole numbers, none negative: if they count something, "
             f"correspondence analysis compares their profiles, {other}; here each column is a "
             "measurement"
         )
         yield Doubt("counts", text, "table", other)
 
 
-def profiles_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
+def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
     """Yield that a table analysed as counts holds numbers that count nothing.
 
-    >>> sizes = Column("size", Role.NUMBER, np.array([0.5, 1.5, 2.0]))
-    >>> [doubt.where for doubt in profiles_doubt([sizes])]
+    >>> table = Table.of({"size": [0.5, 1.5, 2.0]})
+    >>> [doubt.where for doubt in profiles_doubt(table, [*table.columns()])]
     ['size']
     """
-    odd = [c.name for c in columns if c.role is Role.NUMBER and not _is_whole(c.values)]
+    numbers = [c for c in columns if c.role is Role.NUMBER]
+    odd = [c.name for c in numbers if not _is_whole(measured(table, c))]
     if odd:
         other = Advice("method", "pca")
         which = f'"{odd[0]}"' if len(odd) == 1 else f'"{odd[0]}" and {len(odd) - 1} more'

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,8 +49,8 @@ class Doubt(Shown):
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
     missing, counts, codes, words, weights, samples, size. ``where`` names the axis, column or
-    individual, ``advice`` what helps, and ``map`` the straight or the curved map where it is seen
-    on one.
+    individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen on
+    one, and ``brief`` what is seen there in few words.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -59,6 +60,7 @@ class Doubt(Shown):
     where: str
     advice: Advice | None = None
     map: str = ""
+    brief: str = ""
 
     def _title(self) -> str:
         return f"Doubt ({self.kind}): {self.text}"
@@ -66,16 +68,32 @@ class Doubt(Shown):
     @property
     def is_misleading(self) -> bool:
         """Whether the picture itself, rather than a reading of it, would mislead."""
-        return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses")
+        return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses", "axes")
 
 
-def doubts_of(model: Any, names: tuple[str, ...] | None, *, which: str) -> Iterator[Doubt]:
-    """Yield what misleads on the axes of a fitted model; ``which`` is the name of its map."""
+def beside(doubts: Iterable[Doubt]) -> str:
+    """Return in few words what misleads on the curved map that stands beside a straight one.
+
+    >>> bent = Doubt("arch", "...", "axis 2", map="curved", brief="axis 2 is an arch over axis 1")
+    >>> beside([bent])
+    'on the curved map axis 2 is an arch over axis 1'
+    """
+    found = "; ".join(doubt.brief for doubt in doubts if doubt.map == "curved")
+    return f"on the curved map {found}" if found else ""
+
+
+def doubts_of(
+    model: Any, names: tuple[str, ...] | None, *, which: str, counted: float | None = None
+) -> Iterator[Doubt]:
+    """Yield what misleads on the axes of a fitted model; ``which`` is the name of its map.
+
+    ``counted`` is the total of a table of counts, whose sample are not its rows.
+    """
     scores = Scores.of(model)
     yield from of_arch(scores, which)
     yield from of_individuals(scores, names, which)
     if scores.shares is not None:
-        yield from of_axes(scores, which)
+        yield from of_axes(scores, which, counted)
 
 
 def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> Iterator[Doubt]:
@@ -150,6 +168,7 @@ def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
             f"{percent(bend)}: the individuals lie along one gradient, and axis 2 is no second one",
             f"{which} axis 2",
             map=which,
+            brief="axis 2 is an arch over axis 1",
         )
 
 
@@ -196,16 +215,19 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
                 name,
                 apart,
                 which,
+                f"{who} alone makes {percent(share)} of axis {k + 1}",
             )
 
 
-def of_axes(scores: Scores, which: str) -> Iterator[Doubt]:
+def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterator[Doubt]:
     r"""Yield neighbouring axes that another sample could exchange.
 
     Two inertias are as good as equal where :math:`\lambda_k - \lambda_{k+1} < \lambda_k
     \sqrt{2/n}`, the standard error of the first (North et al., Monthly Weather Review 110, 1982).
+    The sample of a table of counts is what was ``counted``.
     """
-    values, n = scores.inertias, max(scores.count, 1)
+    values, n = scores.inertias, max(scores.count if counted is None else round(counted), 1)
+    sample = f"{n} individuals leave" if counted is None else f"a total of {n} leaves"
     near = [
         k
         for k in range(min(2, len(values) - 1))
@@ -217,11 +239,12 @@ def of_axes(scores: Scores, which: str) -> Iterator[Doubt]:
     each = "" if len(near) == 1 else " from one to the next"
     yield Doubt(
         "axes",
-        f"axes {axes} of the {which} map differ in inertia{each} by less than the error that {n} "
-        "individuals leave: another sample may exchange or turn them, so read "
+        f"axes {axes} of the {which} map differ in inertia{each} by less than the error that "
+        f"{sample}: another sample may exchange or turn them, so read "
         f"{'the plane of both' if len(near) == 1 else 'the space of all three'}",
         f"{which} axes {axes}",
         map=which,
+        brief=f"another sample may exchange or turn axes {axes}",
     )
 
 
@@ -247,24 +270,23 @@ def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator
         )
     else:
         return
-    yield Doubt("bandwidth", text, f"{which} kernel", rule, which)
+    yield Doubt("bandwidth", text, f"{which} kernel", rule, which, text.partition(",")[0])
 
 
-def of_ellipses(factors: list[Column]) -> Iterator[Doubt]:
-    """Yield the levels of the first factor that are too few for an ellipse."""
-    for column in factors[:1]:
-        known = [str(v) for v in column.values.tolist() if v is not None and v != LEVEL]
-        labels = np.array(known, dtype=object)
-        levels, counts = np.unique(labels.astype(str), return_counts=True)
-        few = [str(level) for level, count in zip(levels, counts, strict=True) if count < ELLIPSE]
-        if few:
-            have = "has" if len(few) == 1 else "have"
-            yield Doubt(
-                "ellipses",
-                f'{listed(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
-                "few for an ellipse",
-                column.name,
-            )
+def of_ellipses(column: Column | None) -> Iterator[Doubt]:
+    """Yield the levels of the factor that colours which are too few for an ellipse."""
+    if column is None:
+        return
+    counts = Counter(str(v) for v in column.values.tolist() if v is not None and v != LEVEL)
+    few = sorted(level for level, count in counts.items() if count < ELLIPSE)
+    if few:
+        have = "has" if len(few) == 1 else "have"
+        yield Doubt(
+            "ellipses",
+            f'{listed(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
+            "few for an ellipse",
+            column.name,
+        )
 
 
 def sampled(n: int) -> Array:

@@ -17,6 +17,7 @@ from mercer.analysis.columns import (
     counts_doubt,
     imputed_doubt,
     in_order,
+    is_contingency,
     is_identifier,
     name_fates,
     profiles_doubt,
@@ -309,7 +310,12 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
             "the table has no column of numbers or factors that is active; its columns are "
             f"{listed(table.names)}"
         )
-    chosen = "kpca" if given is not None else method or rule(numbers, factors)
+    # Weights are of individuals, and units of measurements: who gives them has no counts.
+    is_free = method is None and given is None and scale is None and weights is None
+    if is_free and not factors and is_contingency(table, numbers):
+        chosen = "ca"
+    else:
+        chosen = "kpca" if given is not None else method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
     passive = made.passive
     table = table.with_supplementary(*(c.name for c in passive if c.role is Role.NUMBER))
@@ -333,9 +339,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         (
             *imputed_doubt(table),
             *(samples_doubt(table) if made.is_pca else ()),
-            *(counts_doubt(made.numbers, table.row_names is not None) if made.is_pca else ()),
+            *(counts_doubt(table, made.numbers) if made.is_pca else ()),
             *(codes_doubt(made.numbers) if made.is_pca else ()),
-            *(profiles_doubt(made.numbers) if chosen == "ca" else ()),
+            *(profiles_doubt(table, made.numbers) if chosen == "ca" else ()),
             *words_doubt(table),
             *(weights_doubt(table) if weights is None else ()),
             *column_doubts(made.active_columns),

@@ -367,6 +367,7 @@ def _plan(commands: _SubParsersAction[Parser]) -> None:
         "--landmarks", type=_many, metavar="M", help="an approximation on so many (default: exact)"
     )
     made.add_argument("--memory", metavar="SIZE", help="that may be used here, such as 4GB")
+    made.add_argument("--on-disk", action="store_true", help="the individuals stay in a file")
     group = made.add_argument_group("cluster")
     group.add_argument("--workers", type=_many, metavar="W", help="plan for so many machines")
     group.add_argument("--cores", type=_many, default=1, metavar="C", help="of each (default: 1)")

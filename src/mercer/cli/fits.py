@@ -13,6 +13,7 @@ from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import completed
 from mercer.analysis.choice import standardised
 from mercer.analysis.columns import Fate
+from mercer.analysis.doubts import beside
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
@@ -225,13 +226,16 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
         talk,
         Line("comparing"),
     )
+    there = [d for d in whole.doubts if d.map == "curved" and whole.curved is not None]
+    if there:
+        talk.say(f"doubt: {beside(there)}")
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
         is_told = of_file or doubt.kind in ("words", "samples")  # as the file was read
         if is_told:
             continue
-        if doubt.map == "curved" and whole.curved is not None:
+        if doubt in there:
             talk.detail(f"doubt: {text}")
         elif doubt.is_misleading:
             talk.warn(text)

@@ -21,7 +21,12 @@ def run(args: Namespace, talk: Talk) -> int:
         landmarks=args.landmarks,
         memory=args.memory,
     )
-    given = {"workers": args.workers, "cores": args.cores, "gpus": args.gpus}
+    given = {
+        "on_disk": args.on_disk,
+        "workers": args.workers,
+        "cores": args.cores,
+        "gpus": args.gpus,
+    }
     cost = plan(model, args.individuals, args.variables, **given)
     value = {
         "plan": cost.method,
@@ -29,6 +34,7 @@ def run(args: Namespace, talk: Talk) -> int:
         "individuals": args.individuals,
         "variables": args.variables,
         "memory_bytes": cost.memory,
+        "disk_bytes": cost.disk,
         "passes": cost.passes,
         "seconds": cost.seconds,
         "is_possible": cost.fits,

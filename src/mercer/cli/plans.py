@@ -106,6 +106,7 @@ def tell_plan(
         "variables": data.variables,
         "fits_computed": times,
         "memory_bytes": cost.memory,
+        "disk_bytes": cost.disk,
         "passes": cost.passes,
         "seconds": cost.seconds,
         "error": error,

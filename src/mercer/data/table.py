@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,6 +119,10 @@ def no_column(unknown: Sequence[str], names: Iterable[str]) -> str:
     )
 
 
+MOST_COLOURS = 12
+"""Levels of a factor that the colours of a picture tell apart."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Column(Shown):
     """One column of a table: numbers, dates, or labels with None where one is missing.
@@ -153,10 +158,11 @@ class Table(Shown):
     """Individuals in rows, columns with names and roles.
 
     The columns of numbers that are not ``supplementary`` are active: they are the points. Factors,
-    dates and texts are supplementary; the first factor is the ``colour``. ``notes`` tells what was
-    guessed while reading, and ``imputed`` where a value was put for a missing one: for each column
-    that lacked any, True in those rows. A table is a sequence of points: it has a length, and its
-    slices are tables; as an array it is the matrix of its active columns.
+    dates and texts are supplementary; one factor is the ``colour``. ``notes`` tells what was
+    guessed while reading, ``coloured`` which factor was asked for as colour, and ``imputed`` where
+    a value was put for a missing one: for each column that lacked any, True in those rows. A table
+    is a sequence of points: it has a length, and its slices are tables; as an array it is the
+    matrix of its active columns.
 
     >>> table = Table.of({"x": [1.0, 2.0], "kind": ["a", "b"]}, row_names=["first", "second"])
     >>> table.matrix()
@@ -174,6 +180,7 @@ class Table(Shown):
     supplementary: frozenset[str] = frozenset()
     notes: tuple[str, ...] = field(default=())
     imputed: Mapping[str, Array] = field(default_factory=dict)
+    coloured: str | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -259,10 +266,20 @@ class Table(Shown):
 
     @property
     def colour(self) -> Column | None:
-        """The first factor, by which individuals are coloured."""
-        roles = zip(self.names, self.roles, strict=True)
-        first = next((name for name, role in roles if role is Role.FACTOR), None)
-        return None if first is None else self.column(first)
+        """The factor by which individuals are coloured: asked for, or the first of few levels.
+
+        Where all have more levels than colours can tell apart, it is the one that has fewest.
+
+        >>> labels = {"site": [f"s{i}" for i in range(20)], "sex": ["f", "m"] * 10}
+        >>> table = Table.of(labels)
+        >>> table.colour.name, table.coloured_by("site").colour.name
+        ('sex', 'site')
+        """
+        factors = [column for column in self.columns() if column.role is Role.FACTOR]
+        chosen = (c for c in factors if c.name == self.coloured)
+        few = (c for c in factors if 1 < len(c.levels) <= MOST_COLOURS)
+        fewest = sorted(factors, key=lambda c: len(c.levels)) if len(factors) > 1 else factors
+        return next(chain(chosen, few, fewest), None)
 
     def matrix(self) -> Array:
         """Return the active columns as a read-only n x p array; without a copy if all are."""
@@ -312,14 +329,15 @@ class Table(Shown):
         )
 
     def coloured_by(self, name: str) -> Table:
-        """Return the table with a factor before all others, which makes it the colour."""
+        """Return the table with a factor as its colour, before all others."""
         role = self.column(name).role
         if role is not Role.FACTOR:
             raise InvalidParameter(
                 f"individuals are coloured by labels that repeat, and column {name!r} is a "
                 f"{role.value}; make it a factor by its role"
             )
-        return self.with_columns([name, *(other for other in self.names if other != name)])
+        order = [name, *(other for other in self.names if other != name)]
+        return replace(self.with_columns(order), coloured=name)
 
     def frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame of pandas, polars or pyarrow."""

@@ -65,6 +65,9 @@ LARGE_KERNEL = 2**20
 LIGHT_FACTOR = 2**26
 """Bytes of a factor up to which it is made here in the time in which it would be fetched."""
 
+FETCHED = 8
+"""Blocks of a factor that are fetched together."""
+
 HELD = 4
 """Data sets whose blocks stay on the workers, for the next pass and for `transform`."""
 
@@ -244,18 +247,30 @@ class Cluster(Threads):
         parts, squares = sum_of_parts(found)
         return np.vstack([parts[i] for i in sorted(parts)]), squares
 
-    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
+    def factor(
+        self,
+        tiles: Tiles,
+        root: Array,
+        *,
+        is_held: bool = False,
+        place: Callable[..., Array] = np.empty,
+    ) -> Array:
         size = tiles.shape[0] * root.shape[1] * root.itemsize
         is_light = not tiles.kernel.is_costly and not isinstance(tiles.x, Partitioned)
         if not self._is_there(tiles) or (is_light and size < LIGHT_FACTOR):
-            return super().factor(tiles, root)
+            return super().factor(tiles, root, place=place)
 
         landmarks = np.asarray(tiles.y) if isinstance(tiles.y, np.ndarray) else tiles.y
         sent = self._like(tiles), *given_each(self.client, (landmarks, np.asarray(root)))
-        blocks = self.placed(tiles.x).futures
-        like, y, small = ([value] * len(blocks) for value in sent)
-        found = tasks(self.client, factor_of_block, like, blocks, y, small)
-        return np.vstack(results_of(self.client, found))
+        blocks = self.placed(tiles.x)
+        like, y, small = ([value] * len(blocks.futures) for value in sent)
+        found = tasks(self.client, factor_of_block, like, blocks.futures, y, small)
+        factor = place((len(tiles.x), root.shape[1]), root.dtype)
+        for some in chunks(len(found), FETCHED):
+            parts = zip(blocks.bounds[some], results_of(self.client, found[some]), strict=True)
+            for rows, part in parts:
+                factor[rows] = part
+        return factor
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
         if not self._is_there(tiles) or not tiles.kernel.is_costly:

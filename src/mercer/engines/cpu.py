@@ -413,9 +413,16 @@ class Threads:
             if self.progress is not None:
                 self.progress(done, len(blocks))
 
-    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
+    def factor(
+        self,
+        tiles: Tiles,
+        root: Array,
+        *,
+        is_held: bool = False,
+        place: Callable[..., Array] = np.empty,
+    ) -> Array:
         n, m = tiles.shape
-        factor = np.empty((n, root.shape[1]), root.dtype)
+        factor = place((n, root.shape[1]), root.dtype)
 
         def fill(rows: slice) -> None:
             tile = tiles.tile(Block(rows, slice(0, m)))

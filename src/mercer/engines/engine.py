@@ -80,10 +80,18 @@ class Engine(Protocol):
     ) -> Array:
         """Return the sum of new arrays that ``work`` makes of consecutive parts of n rows."""
 
-    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
+    def factor(
+        self,
+        tiles: Tiles,
+        root: Array,
+        *,
+        is_held: bool = False,
+        place: Callable[..., Array] = np.empty,
+    ) -> Array:
         """Return a tall matrix times an upper triangular one, in the precision of the latter.
 
-        Where it may be ``held``, it lies where the engine computes with it.
+        Where it may be ``held``, it lies where the engine computes with it; on the host it is the
+        array that ``place`` makes of a shape and a type.
         """
 
     def session(self) -> AbstractContextManager[None]:

@@ -147,9 +147,16 @@ class Gpu(Threads):
         """Return images where the vectors came from."""
         return Held(images) if isinstance(vectors, Held) else to_host(Held(images))
 
-    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Any:
+    def factor(
+        self,
+        tiles: Tiles,
+        root: Array,
+        *,
+        is_held: bool = False,
+        place: Callable[..., Array] = np.empty,
+    ) -> Any:
         if not self._computes(tiles, root):
-            return super().factor(tiles, root)
+            return super().factor(tiles, root, place=place)
         n, m = tiles.shape
 
         def fill(size: int) -> Any:

@@ -338,7 +338,7 @@ class Side:
         if self._held is None:
             with self._lock:
                 if self._held is None:
-                    everything = to_host(self.points)
+                    everything = vectors_at(self.points, slice(None))
                     self._held = {s: self._made(everything, s) for s in self._statistics}
         return self._held
 

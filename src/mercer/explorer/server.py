@@ -428,7 +428,10 @@ class Desk:
         while not await self._is_done(waited):
             if await request.is_disconnected():
                 job.is_cancelled = True
-        return waited.result()
+        found = waited.result()
+        if job.is_cancelled:  # since the work last told how far it was
+            raise Superseded("nobody waits for this any more")
+        return found
 
     async def _is_done(self, waited: asyncio.Future[Any]) -> bool:
         """Wait a moment for work, and return whether it is done; nobody waits at the end."""
@@ -438,7 +441,7 @@ class Desk:
         return waited.done()
 
     def _about(self, visitor: Visitor) -> dict[str, Any]:
-        found = visitor.source
+        found = visitor.study.source
         if found is None:
             return {"source": None}
         about = {"name": found.name, "count": len(found.data), "kind": found.kind}
@@ -487,47 +490,44 @@ class Desk:
 
     async def analysis(self, request: Any, visitor: Visitor) -> Any:
         """Answer with everything that the page shows of a state."""
-        state = _state(await self._question(request))
+        state, study = _state(await self._question(request)), visitor.study
 
         def work(tell: Progress) -> str:
             with quiet():
-                straight = visitor.straight_map(state, tell)
-                assert visitor.source is not None
-                curved = visitor.exact_map(state) if state.exact else None
-                found, visitor.subject = _answers().answer(
-                    visitor.source, state, straight, tell, curved
-                )
-                visitor.drawn = None
+                straight = study.straight_map(state, tell)
+                curved = study.exact_map(state) if state.exact else None
+                found, study.subject = _answers().answer(study.data, state, straight, tell, curved)
+                study.drawn = None
                 return _embedded(found)
 
         return await self._worked(request, visitor, "analysis", work)
 
     async def slide(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the curved map alone, as the slider moves."""
-        state = _state(await self._question(request))
+        state, study = _state(await self._question(request)), visitor.study
 
         def work(tell: Progress) -> str:
             with quiet():
-                before = visitor.drawn
-                if before is None and visitor.subject is not None:
-                    before = visitor.subject.coordinates
-                straight = visitor.straight_map(state, tell)
-                found, visitor.drawn = _answers().slide(straight, state, tell, before)
+                before = study.drawn
+                if before is None and study.subject is not None:
+                    before = study.subject.coordinates
+                straight = study.straight_map(state, tell)
+                found, study.drawn = _answers().slide(straight, state, tell, before)
                 return _embedded(found)
 
         return await self._worked(request, visitor, "slide", work)
 
     async def refine(self, request: Any, visitor: Visitor) -> Any:
         """Make the curved map of all individuals, which an analysis with ``exact`` then shows."""
-        state = _state(await self._question(request))
+        state, study = _state(await self._question(request)), visitor.study
 
         def work(tell: Progress) -> Any:
             residuals = visitor.jobs["refine"].residuals
             with quiet(), hearing(residuals.append):
-                straight = visitor.straight_map(state, tell)
+                straight = study.straight_map(state, tell)
                 model = _answers().exact_map(straight, state, tell)
                 if model is not None:
-                    visitor.refined = refined_key(state), model
+                    study.refined = refined_key(state), model
                 return {"refined": model is not None, "residuals": residuals[-LAST:]}
 
         return await self._worked(request, visitor, "refine", work)
@@ -535,7 +535,7 @@ class Desk:
     async def function(self, request: Any, visitor: Visitor) -> Any:
         """Answer with an axis as a function of two variables."""
         asked = await self._question(request)
-        axis, on, subject = asked.get("axis", 1), asked.get("on"), visitor.subject
+        axis, on, subject = asked.get("axis", 1), asked.get("on"), visitor.study.subject
         if type(axis) is not int or subject is None:
             raise Refused(422, "an axis of the map must be named by its number")
         if on is not None and not (isinstance(on, list) and all(isinstance(n, str) for n in on)):
@@ -549,7 +549,7 @@ class Desk:
 
     async def gradients(self, request: Any, visitor: Visitor) -> Any:
         """Answer with where individuals move on two axes when a variable rises."""
-        axes, subject = (await self._question(request)).get("axes", [1, 2]), visitor.subject
+        axes, subject = (await self._question(request)).get("axes", [1, 2]), visitor.study.subject
         is_pair = isinstance(axes, list) and len(axes) == 2 and all(type(k) is int for k in axes)
         if not is_pair or subject is None:
             raise Refused(422, "two axes of the map must be named by their numbers")
@@ -564,21 +564,21 @@ class Desk:
     async def card(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the neighbours of an individual."""
         row = (await self._question(request)).get("row")
-        subject = visitor.subject
+        subject, source = visitor.study.subject, visitor.study.source
         if type(row) is not int or subject is None:
             raise Refused(422, "a row of the analysis must be named by its number")
-        data = None if visitor.source is None else visitor.source.data
+        data = None if source is None else source.data
         return await self._worked(request, visitor, "card", partial(_card, subject, row, data))
 
     async def kernel(self, request: Any, visitor: Visitor) -> Any:
         """Answer with what can be said of a written kernel."""
-        text = (await self._question(request)).get("text")
+        text, study = (await self._question(request)).get("text"), visitor.study
         if not isinstance(text, str):
             raise Refused(422, "a kernel must be written as text")
 
         def work(_: Progress) -> Any:
             with quiet():
-                return _answers().verdict(text, visitor.source)
+                return _answers().verdict(text, study.source)
 
         return await self._worked(request, visitor, "kernel", work)
 
@@ -587,16 +587,13 @@ class Desk:
         from starlette.responses import Response
 
         asked = await self._question(request)
-        state, view = _state(asked), asked.get("view")
+        state, view, study = _state(asked), asked.get("view"), visitor.study
 
         def work(tell: Progress) -> bytes:
             with quiet():
-                straight = visitor.straight_map(state, tell)
-                assert visitor.source is not None
-                curved = visitor.exact_map(state) if state.exact else None
-                page: bytes = _answers().page_of(
-                    visitor.source, state, straight, tell, view, curved
-                )
+                straight = study.straight_map(state, tell)
+                curved = study.exact_map(state) if state.exact else None
+                page: bytes = _answers().page_of(study.data, state, straight, tell, view, curved)
                 return page
 
         page = await self._worked(request, visitor, "report", work)

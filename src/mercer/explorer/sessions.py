@@ -39,7 +39,7 @@ IDLE = 30 * 60.0
 KEPT = 3
 """Straight maps of a visitor that are kept, so that undoing is quick."""
 
-ENDS_REFINEMENT = ("upload", "open", "analysis", "slide")
+ENDS_REFINEMENT = ("upload", "analysis", "slide")
 """Questions after which nobody waits for the refinement of the last map."""
 
 MOST_WAITING = 128
@@ -125,48 +125,62 @@ class Worker:
 
 
 @dataclass(eq=False)
-class Visitor:
-    """One open page: its data, what was made of them, and the work under way."""
+class Study:
+    """Data with what was made of them: work on others that are explored later leaves it alone."""
 
-    name: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     source: Source | None = None
     is_own: bool = False
-    seen: float = field(default_factory=monotonic)
     straight: OrderedDict[str, Straight] = field(default_factory=OrderedDict)
     subject: Subject | None = None
-    jobs: dict[str, Job] = field(default_factory=dict)
     drawn: Array | None = None
     refined: tuple[str, KernelPCA] | None = None
 
-    def bring(self, source: Source, *, is_own: bool) -> None:
-        """Explore other data; what was made of the last is forgotten."""
-        self.source, self.is_own, self.subject = source, is_own, None
-        self.drawn = self.refined = None
-        self.straight.clear()
-
     @property
     def bytes(self) -> int:
-        """About how much memory the data of this visitor take, 0 where they share them."""
+        """About how much memory the data of a visitor take, 0 where they share them."""
         return self.source.bytes if self.source is not None and self.is_own else 0
+
+    @property
+    def data(self) -> Source:
+        """The data, which there must be."""
+        if self.source is None:
+            raise MercerError("there are no data yet: open a file first")
+        return self.source
 
     def straight_map(self, state: State, tell: Progress | None = None) -> Straight:
         """Return the straight map of a state, made once."""
-        if self.source is None:
-            raise MercerError("there are no data yet: open a file first")
         from mercer.explorer.answers import straight_of
 
-        key = self.source.straight(state).key
-        if key not in self.straight:
-            self.straight[key] = straight_of(self.source, state, tell)
-        self.straight.move_to_end(key)
+        key = self.data.straight(state).key
+        found = self.straight.pop(key, None)
+        if found is None:
+            found = straight_of(self.data, state, tell)
+        self.straight[key] = found  # the last that was asked for
         while len(self.straight) > KEPT:
             self.straight.popitem(last=False)
-        return self.straight[key]
+        return found
 
     def exact_map(self, state: State) -> KernelPCA | None:
         """Return the curved map of all individuals, where a refinement has made it."""
         known = self.refined
         return known[1] if known is not None and known[0] == refined_key(state) else None
+
+
+@dataclass(eq=False)
+class Visitor:
+    """One open page: the data that it explores, and the work under way."""
+
+    name: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    study: Study = field(default_factory=Study)
+    seen: float = field(default_factory=monotonic)
+    jobs: dict[str, Job] = field(default_factory=dict)
+
+    def bring(self, source: Source, *, is_own: bool) -> None:
+        """Explore other data: nobody waits for work on the last but who saves a page of them."""
+        self.study = Study(source, is_own)
+        for kind, job in self.jobs.items():
+            if kind != "report":
+                job.is_cancelled = True
 
 
 def refined_key(state: State) -> str:
@@ -210,7 +224,7 @@ class House:
     def arrive(self) -> Visitor:
         """Return a new visitor, who finds the data that are here."""
         self.release()
-        visitor = Visitor(source=self.source)
+        visitor = Visitor(study=Study(self.source))
         self.visitors[visitor.name] = visitor
         while len(self.visitors) > MOST_VISITORS:
             self._let_go(next(iter(self.visitors)))
@@ -237,12 +251,12 @@ class House:
         if size > MOST_BYTES:
             raise TooLarge(f"the data take {size:,} bytes, more than the {MOST_BYTES:,} allowed")
         others = [v for v in self.visitors.values() if v is not visitor]
-        used = sum(v.bytes for v in others)
+        used = sum(v.study.bytes for v in others)
         for other in others:
             if used + size <= MOST_BYTES:
                 break
-            if other.bytes:
-                used -= other.bytes
+            if other.study.bytes:
+                used -= other.study.bytes
                 self._let_go(other.name)
 
     def _let_go(self, name: str) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, real_array
+from mercer.check import Array, Points, is_foreign, real_array
 from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, beside, given_back, to_host
@@ -192,7 +192,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
-            self.dual_coef_ = given_back(self.dual_coef_, X)
+            if isinstance(self.dual_coef_, Held) or is_foreign(X):
+                self.dual_coef_ = given_back(self.dual_coef_, X)
         return self
 
     def _search(

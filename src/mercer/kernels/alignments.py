@@ -21,7 +21,7 @@ from mercer.kernels.strings import (
     letters_of,
     positive_length,
 )
-from mercer.kernels.written import FrozenArray
+from mercer.points import FrozenArray
 from mercer.settings import nonnegative, number
 
 CELLS = 2**18

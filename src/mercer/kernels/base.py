@@ -18,7 +18,6 @@ from mercer.kernels.statements import Statements
 from mercer.kernels.statements import weakest as weakest
 from mercer.kernels.written import ATOM as ATOM
 from mercer.kernels.written import DEEPEST, LONGEST_TEXT
-from mercer.kernels.written import FrozenArray as FrozenArray
 from mercer.kernels.written import Name as Name
 from mercer.kernels.written import literal as literal
 from mercer.kernels.written import snake as snake

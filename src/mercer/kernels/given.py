@@ -17,8 +17,9 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.base import Domain, FrozenArray, Kernel, value
+from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Scale, codes
+from mercer.points import FrozenArray
 from mercer.settings import is_yes
 
 MOST_ASYMMETRY = 1e-8

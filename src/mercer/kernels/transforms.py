@@ -24,8 +24,7 @@ from mercer.kernels.pairs import (
     is_complex,
     multiply_scales,
 )
-from mercer.kernels.written import FrozenArray, FrozenRow
-from mercer.points import SparseRows, as_points
+from mercer.points import FrozenArray, FrozenRow, SparseRows, as_points
 from mercer.settings import numbers
 
 T = TypeVar("T")

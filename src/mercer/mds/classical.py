@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, chunks, finite
 from mercer.data.frames import library_of
-from mercer.display import costly, forget, kept, remark_axes
+from mercer.display import costly, kept
 from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
@@ -40,6 +40,7 @@ from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
 from mercer.reading.axis_values import Individuals
+from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method
@@ -202,7 +203,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         s = weights_of(sample_weight, n)
         self._weights = s / s.sum()
         self._total = float(s.sum())
-        forget(self)
+        self._forget()
         self._all: dict[str, Array] = {}
         self._rows = rows
         self._names, self._library = names_of(D), library_of(D)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, finite, real_array
 from mercer.data.frames import library_of
-from mercer.display import Shown, forget, kept, remark_axes, warn
+from mercer.display import Shown, kept, warn
 from mercer.errors import Advice, Advised, InvalidInput, Row
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, distances_within
@@ -33,6 +33,7 @@ from mercer.mds.distances import (
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.progress import Progress, followed
 from mercer.reading.axis_values import Individuals
+from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import around, clusters, signs
 
@@ -165,7 +166,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     def _fit(self, D: Any, pair_weight: Any, tell: Progress | None) -> StressMDS:
         count = self._check_parameters()
-        forget(self)
+        self._forget()
         delta = self._read(D)
         self._names, self._library = names_of(D), library_of(D)
         if self.loss == "sammon":

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
-from mercer.data.table import Role, Table
+from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.errors import MercerError
@@ -21,7 +21,6 @@ from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
 from mercer.page.panels import (
     DECOMPOSED,
-    HOW,
     kernel_pictures,
     map_of,
     named_individuals,
@@ -167,7 +166,7 @@ def _pictures(
     kinds = [{e.of for e in one.elements} for one in (subject, curved)]
     alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
-    notes = (n for n in beside.notes if n not in HOW or n not in drawn[first].notes)
+    notes = (n for n in beside.notes if n not in drawn[first].notes)
     yield "curved", replace(beside, notes=(said, *notes))
     yield from ((name, drawn[name]) for name in others if name != "gram")
     if not is_live:
@@ -289,9 +288,8 @@ def _linked(subject: Subject) -> Value:
 
 def _colours(subject: Subject, rows: Array, classes: Clusters | None) -> Iterator[Value]:
     """Yield every column of numbers or labels, and the classes; numbers as far as there is room."""
-    columns = [] if subject.table is None else subject.table.columns()
     room = PAGE.coloured_cells
-    for column in columns:
+    for column in _with_colour_first(subject.table):
         if column.role is Role.FACTOR:
             yield _factor(column.name, labels_of(column.values), rows)
         elif column.role is Role.NUMBER and room >= len(rows):
@@ -300,6 +298,18 @@ def _colours(subject: Subject, rows: Array, classes: Clusters | None) -> Iterato
     if classes is not None:
         levels = [f"{CLASS} {k}" for k in range(1, classes.count + 1)]
         yield {"name": CLASS, "levels": levels, "codes": classes.labels[rows] - 1}
+
+
+def _with_colour_first(table: Table | None) -> list[Column]:
+    """Return the columns of a table with the factor that colours before all other factors."""
+    if table is None or table.colour is None:
+        return [] if table is None else [*table.columns()]
+    chosen = table.colour
+    found = [column for column in table.columns() if column.name != chosen.name]
+    at = next((i for i, c in enumerate(found) if c.role is Role.FACTOR), len(found))
+    before = table.names.index(chosen.name)
+    found.insert(min(at, before), chosen)
+    return found
 
 
 def _factor(name: str, labels: Array, rows: Array) -> Value:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, how_many
+from mercer.data.table import Role
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.errors import MercerError
 from mercer.kernels.vectors import Linear
 from mercer.mds import ClassicalMDS
-from mercer.page.safe_text import PAGE, count_of, percent
+from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
 from mercer.pictures.circle import biplot, contributions, variables
@@ -46,9 +47,6 @@ MADE = {
 """How a map with elements is read."""
 
 BEST_NAMED = f"Named are the {LIMITS.labels} individuals shown best, where there is room."
-
-HOW = (*MADE.values(), BEST_NAMED)
-"""What holds for both maps of a page, and is said below the first."""
 
 
 def pictures_of(
@@ -109,7 +107,7 @@ def makers(subject: Subject) -> list[Elements]:
 
 
 def rows_to_show(subject: Subject, most: int) -> Array:
-    """Return the rows a page shows one by one: all, or a sample stratified by the first factor."""
+    """Return the rows a page shows one by one: all, or a sample stratified by the colour."""
     n = len(subject)
     if n <= most:
         return np.arange(n)
@@ -118,7 +116,7 @@ def rows_to_show(subject: Subject, most: int) -> Array:
 
 
 def _colour(subject: Subject) -> Any:
-    """Return the first factor, by which individuals are coloured; missing labels are a level."""
+    """Return the factor by which individuals are coloured; missing labels are a level."""
     colour = None if subject.table is None else subject.table.colour
     return None if colour is None else replace(colour, values=labels_of(colour.values))
 
@@ -177,6 +175,18 @@ def _said(subject: Subject, rows: Array) -> Iterator[str]:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
     if subject.has_names and len(rows) > LIMITS.labels:
         yield BEST_NAMED
+    yield from _colour_said(subject)
+
+
+def _colour_said(subject: Subject) -> Iterator[str]:
+    """Yield why another factor than the first colours, where nobody asked for it."""
+    table, colour = subject.table, _colour(subject)
+    if table is None or colour is None or colour.name == table.coloured:
+        return
+    first = next(column for column in table.columns() if column.role is Role.FACTOR)
+    if first.name != colour.name:
+        names, many = (clean(name, 40) for name in (colour.name, first.name)), len(first.levels)
+        yield 'Coloured by "{}", which has few levels; "{}" has {}.'.format(*names, many)
 
 
 def _scree(subject: Subject, choices: Choices) -> Panel:

@@ -18,7 +18,6 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, power_of_two, real_array
-from mercer.display import forget
 from mercer.engines.held import Held, given_back, held_or_given, to_host
 from mercer.errors import InvalidInput
 from mercer.estimator import KernelModel, in_dtype_of
@@ -267,7 +266,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
             for part in [getattr(found, name)]
         }
         model: Any = copy(self)
-        forget(model)
+        model._forget()
         model.spectrum_ = replace(found, **parts)
         for name in vars(self).keys() & {"eigenvectors_", "_axes", "_origin"}:  # batches have two
             setattr(model, name, getattr(self, name) * s)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Checked, Points, chunks, is_foreign, shares_of
 from mercer.data.frames import of_layer
-from mercer.display import kept, remark_axes
+from mercer.display import kept
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, given_back, held_or_given, to_host
@@ -52,7 +52,7 @@ from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
 from mercer.reading import Individuals, Readable, Variables
-from mercer.reading.model import warn_of_units
+from mercer.reading.model import remark_axes, warn_of_units
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
@@ -272,7 +272,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_ = gram.kernel
         self.X_fit_ = given_back(points, X) if isinstance(points, Held) else points
-        self._keep(spectrum, centred, float(given.sum()))
+        self._keep(spectrum, centred, float(given.sum()), points)
         warn_of_units(self.kernel_, points, self._weights, self._columns)
         asked = axes_asked(self.n_components)
         remark_axes(
@@ -533,14 +533,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         is_whole = not isinstance(axes_asked(self.n_components), int) and n <= STORED
         return "dense" if is_whole else self.method
 
-    def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
+    def _keep(self, spectrum: Spectrum, centred: Centred, total: float, points: Any) -> None:
         self._keep_spectrum(spectrum, total)
         vectors = spectrum.vectors[:, : self._n_features_out]
         self.eigenvectors_ = given_back(vectors, self.X_fit_) if self._is_on_device else vectors
         if spectrum.is_approximate:
             self._keep_features(spectrum, centred)
         else:
-            self._keep_means(centred)
+            self._keep_means(centred, vectors, points)
 
     def _keep_spectrum(self, spectrum: Spectrum, total: float) -> None:
         self.spectrum_, self._total = spectrum, total
@@ -566,10 +566,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         values: Array = self._in_units(self._total * self._axis_inertias)
         return values
 
-    def _keep_means(self, centred: Centred) -> None:
+    def _keep_means(self, centred: Centred, vectors: Any, points: Any) -> None:
         """Keep what new individuals are multiplied with, and the means they are centred with."""
         # A' = A - w(1ᵀA): what is left of the centring once K w has been subtracted.
-        vectors = held_or_given(self.eigenvectors_)
         roots, weights = centred.weights_beside(vectors)
         axes = roots * vectors
         axes /= np.sqrt(self._axis_inertias)
@@ -578,7 +577,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             axes[rows] -= weights[rows] * sums
         self._axes = axes
         self._origin = centred.mean_rows.conj() @ self._axes
-        self._anchors, self._barycentre = held_or_given(self.X_fit_), centred.weights
+        self._anchors, self._barycentre = points, centred.weights
         self._grand_mean, self._squares = centred.grand_mean, centred.squared_norms()
 
     def fit_transform(

@@ -16,7 +16,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, is_lazy, real_array, refuse_non_finite, shares_of
-from mercer.display import first_names, kept, remark_axes, warn
+from mercer.display import first_names, kept, warn
 from mercer.engines.cpu import held_elsewhere
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
@@ -47,7 +47,7 @@ from mercer.pca.streams import Drift, Forgotten, Moments, drift_of, drift_told
 from mercer.points import NamedRows, lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
-from mercer.reading.model import warn_constant
+from mercer.reading.model import remark_axes, warn_constant
 from mercer.settings import whole
 from mercer.spectrum import decomposes_columns, from_covariances, leading
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.data.frames import columns_of, frozen, library_of, of_layer, row_names
-from mercer.display import first_names, forget, kept, warn
-from mercer.errors import ConstantColumns, InvalidInput, Misleading, NotAvailable, ReadingWarning
+from mercer.display import first_names, in_ranges, kept, warn
+from mercer.errors import (
+    Advice,
+    ConstantColumns,
+    DegenerateAxes,
+    FewerAxes,
+    InvalidInput,
+    Misleading,
+    NoInertia,
+    NotAvailable,
+    ReadingWarning,
+)
 from mercer.estimator import column_names, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Radial
@@ -76,6 +86,7 @@ class Readable:
     _library: str | None
     _unit: float = 1.0
     _n_features_out: int
+    _forget: Callable[[], None]
 
     @property
     def _axis_inertias(self) -> Array:
@@ -119,7 +130,7 @@ class Readable:
 
     def _note(self, X: Any, weights: Array, count: int) -> None:
         """Remember what the data were called, and forget what was read of others."""
-        forget(self)
+        self._forget()
         self._weights = weights
         self._names, self._library = row_names(X), library_of(X)
         self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
@@ -339,6 +350,46 @@ def in_units_squared(values: Any, unit: float) -> Any:
             "shares, coordinates and cos2 are right: rescale the data for the rest"
         )
     return result
+
+
+def remark_axes(
+    clusters: tuple[tuple[int, ...], ...],
+    kept: int,
+    asked: int | None,
+    individuals: int,
+    *,
+    is_approximate: bool = False,
+) -> None:
+    """Warn of axes that do not exist or are arbitrary.
+
+    ``clusters`` are those of `mercer.spectrum.Spectrum`; ``kept`` counts the axes above rounding.
+    """
+    if kept == 0:
+        why = f"all {individuals} individuals coincide" if individuals > 1 else "one individual"
+        warn(f"{why}: the inertia is 0 and there are no axes", NoInertia)
+        return
+    if asked is None:
+        return
+    if kept < asked:
+        there = "there is 1 axis" if kept == 1 else f"there are {kept} axes"
+        warn(
+            f"{there}, fewer than the {asked} asked for: what lies beyond is rounding, or not "
+            "positive",
+            FewerAxes,
+        )
+    shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
+    if any(shared):
+        axes = "; ".join(in_ranges(cluster) for cluster in shared if cluster)
+        exact = Advice("method", "exact")
+        way_out = f", or take more landmarks or {exact}" if is_approximate else ""
+        doubt = "cannot be told apart" + (" by the approximation" if is_approximate else "")
+        warn(
+            f"degenerate axes: {axes}. Their eigenvalues {doubt}, so that any rotation of them is "
+            "as good (an axis alone has its partner beyond those asked for). Read sums "
+            f"over degenerate axes, not each of them{way_out}",
+            DegenerateAxes,
+            exact,
+        )
 
 
 def warn_constant(names: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 from time import perf_counter
 
 import numpy as np
@@ -11,26 +10,24 @@ import numpy as np
 from mercer.certificate import Certificate
 from mercer.check import Array, Points, as_numpy
 from mercer.davidson import (
-    KEPT_BLOCKS,
     LANCZOS_COLUMNS,
-    MOST_BLOCKS,
     Iteration,
     Limits,
     Noise,
     davidson,
 )
 from mercer.display import warn
-from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
+from mercer.engines.engine import SINGLE_ENOUGH, SINGLE_ROUNDING
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput, MissedAxes, NotConverged
-from mercer.gram import Centred, Gram, columns
+from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
-from mercer.points import SparseRows, joined, lies_on_disk, take
+from mercer.points import joined, take
 from mercer.spectrum.passes import Checkpoint, Passes
-from mercer.spectrum.probes import PROBE_STEPS, PROBES, Measured, NormProbe, Probed, Sample
+from mercer.spectrum.probes import PROBE_STEPS, Measured, NormProbe, Probed, Sample
 from mercer.spectrum.proofs import complete_bytes, proved, remark_rounding, trace_bound
+from mercer.spectrum.room import exact_room, free_at_once, in_file, sizes
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -47,18 +44,6 @@ from mercer.spectrum.values import (
     unit_of,
 )
 from mercer.woodbury import LowRankInverse
-
-POINTS_PER_LANDMARK = 40
-"""One landmark for so many points: more cost more than the passes they save."""
-
-LANDMARKS_PER_AXIS = 4
-"""But four for each vector that is iterated: fewer know nothing of the last of many axes."""
-
-MOST_GUARDS = 24
-"""Vectors that are iterated beside the axes, one for five of these, up to so many."""
-
-HELD_ROWS = 6_000
-"""Points on disk that are in memory at one time: samples for landmarks, and those of tiles."""
 
 DOUBLE_ROUNDING = 2 * float(np.finfo(float).eps)
 """The same of double precision, at the least: residuals can be lowered so far."""
@@ -103,6 +88,8 @@ def exact(
 ) -> Spectrum:
     """Iterate on the operator; nothing larger than the low-rank factor is stored.
 
+    Where memory is short of it, the factor lies in a temporary file: the digits are the same.
+
     Only a ``complete`` proof, that no axis was missed, stores the matrix in the end.
     """
     begun = perf_counter()
@@ -116,7 +103,10 @@ def exact(
             small, count, tol, random_state, is_complete=is_complete, checkpoint=checkpoint
         )
         return in_units(found, operator, unit)
-    needed, budget = exact_bytes(operator, count), operator.base.engine.memory
+    room, budget = exact_room(operator, count), operator.base.engine.memory
+    needed = room.memory
+    if room.disk:
+        free_at_once()
     needed += complete_bytes(operator.shape[0]) if is_complete else 0
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)
@@ -193,55 +183,6 @@ def expected_rounding(operator: Centred) -> float:
 def _total(operator: KernelOperator) -> float:
     """Return the sum of the weights, which multiplies an error of every entry."""
     return 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
-
-
-def sizes(n: int, count: int, most: int = MOST_LANDMARKS) -> tuple[int, int]:
-    """Return how many vectors are iterated at once, and the rank of the preconditioner.
-
-    >>> sizes(10_000, 10), sizes(10**6, 10), sizes(20_000, 500)
-    ((12, 250), (12, 600), (524, 2096))
-    """
-    block = min(count + max(2, min(-(-count // 5), MOST_GUARDS)), n)
-    usual = min(n // POINTS_PER_LANDMARK, most)
-    return block, min(max(usual, LANDMARKS_PER_AXIS * block), n)
-
-
-def exact_bytes(operator: KernelOperator, count: int) -> int:
-    """Return the memory that the iteration holds beside the data and the tiles it may keep."""
-    base = operator.base
-    return needed_bytes(base.shape[0], held_columns(base.x), count, threads_of(base.engine))
-
-
-def held_columns(points: Points) -> int:
-    """Return how many numbers of a point are in memory, of sparse rows and on disk on average."""
-    if isinstance(points, SparseRows):
-        return points.held_columns
-    share = min(1.0, HELD_ROWS / max(len(points), 1)) if lies_on_disk(points) else 1.0
-    return ceil(share * columns(points))
-
-
-def threads_of(engine: Engine) -> int:
-    """Return how many tiles an engine computes at once."""
-    return int(getattr(engine, "count", 1))
-
-
-def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
-    """Return the memory of an iteration on n points of d coordinates with so many threads.
-
-    It holds the points prepared in both precisions, the low-rank factor, the powers of the probes,
-    a tile in both precisions for each thread, and the squared factor with its eigenvectors. Of
-    vectors there are most when the basis is cut, with its images and what is kept of both, or when
-    twice as many as usual are multiplied, by threads with sums of their own.
-    """
-    block, rank = sizes(n, count)
-    points = 24 * n * (d + 2)
-    factor = 4 * n * rank
-    cut = block * (2 * MOST_BLOCKS + 2 * KEPT_BLOCKS + 4)
-    twice = 12 * block + threads * (2 * block + PROBES + 1)
-    vectors = 8 * n * max(cut, twice)
-    probes = 8 * n * PROBES * (PROBE_STEPS + 1)
-    tiles = threads * 12 * TILE * TILE
-    return points + factor + vectors + probes + tiles + 40 * rank * rank
 
 
 def _iterated(
@@ -359,7 +300,7 @@ def _columns(operator: KernelOperator, count: int) -> int:
     budget = operator.base.engine.memory
     if budget is None:
         return LANCZOS_COLUMNS
-    return max(0, budget - exact_bytes(operator, count)) // (32 * operator.shape[0])
+    return max(0, budget - exact_room(operator, count).memory) // (32 * operator.shape[0])
 
 
 def points_left_out(
@@ -398,6 +339,7 @@ def _preconditioner(
     """
     base, engine = positive_base(operator), operator.base.engine
     is_single = bool(np.isfinite(base.entry_rounding(single=True).entry))
+    place = in_file if exact_room(operator, count).disk else np.empty
     landmarks: str | Points = "kmeans" if is_real_table(base.x) else "pivoted"
     extra = np.zeros(0, int)
     for turn in range(ROUNDS):
@@ -409,6 +351,7 @@ def _preconditioner(
                 random_state=random_state,
                 single=is_single,
                 is_held=True,
+                place=place,
             )
         except InvalidInput:  # not positive definite: the iteration works without
             empty = np.zeros((base.shape[0], 0), np.float32)
@@ -427,7 +370,8 @@ def _preconditioner(
         extra = np.append(extra, unseen)
         landmarks = joined(found.features.landmarks, take(base.x, unseen))
     alone = f"k-means, and {len(extra)} points that it left alone"
-    return inverse, found.how.replace("given landmarks", alone)
+    where = " in a temporary file" if place is in_file else ""
+    return inverse, found.how.replace("given landmarks", alone) + where
 
 
 def _unseen(

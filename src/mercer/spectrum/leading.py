@@ -17,13 +17,21 @@ from mercer.errors import (
 )
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
-from mercer.settings import RandomState, machine_bytes, number, readable, seed_of, spelled, whole
+from mercer.settings import RandomState, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense, dense_bytes
-from mercer.spectrum.exact import exact, exact_bytes, held_columns, needed_bytes, threads_of
+from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov, krylov_bytes
 from mercer.spectrum.passes import Checkpoint
 from mercer.spectrum.proofs import complete_bytes
+from mercer.spectrum.room import (
+    Room,
+    allowed_bytes,
+    exact_room,
+    held_columns,
+    needed_bytes,
+    threads_of,
+)
 from mercer.spectrum.two_sides import two_sides
 from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
 
@@ -175,27 +183,28 @@ def refuse_beyond_budget(
     is_complete: bool = False,
 ) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
-    n, budget = operator.shape[0], operator.base.engine.memory
+    n = operator.shape[0]
     if method == "dense" and n > MOST_DENSE:  # which refuses it itself
         return
     if method == "nystrom":
         d, rank = held_columns(operator.base.x), landmarks_for(n, count, landmarks)
-        needed = nystrom_bytes(n, d, count, rank)
+        needed = Room(nystrom_bytes(n, d, count, rank))
     else:
-        needed = dense_bytes(n)
+        needed = Room(dense_bytes(n))
         if method == "exact":
-            needed = krylov_bytes(n, count)
+            needed = Room(krylov_bytes(n, count))
             if operator.offers == "landmarks":
-                needed = exact_bytes(cast("KernelOperator", operator), count)
-            needed += complete_bytes(n) if is_complete else 0
-    allowed = budget if budget is not None else machine_bytes()
-    if needed > allowed:
+                needed = exact_room(cast("KernelOperator", operator), count)
+            memory = needed.memory + (complete_bytes(n) if is_complete else 0)
+            needed = needed._replace(memory=memory)
+    allowed = allowed_bytes(operator.base.engine)
+    if needed.memory > allowed:
         threads = threads_of(operator.base.engine)
         d = held_columns(operator.base.x)
         option, advice = smaller(n, d, count, method, allowed, threads=threads)
         given = Advice("method", method)
         raise NotEnoughMemory(
-            f"{given} for {count} axes of {n} points takes {readable(needed)}, and "
+            f"{given} for {count} axes of {n} points takes {needed}, and "
             f"{readable(allowed)} may be used: {option}",
             *(given, advice),
         )

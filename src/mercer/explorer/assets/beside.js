@@ -31,8 +31,9 @@ mercer.functions = (page, { explorer }) => {
   const axes = page.space(page.spaces.curved ? "curved" : "straight").coordinates.map((_, k) => [k + 1, `Dim ${k + 1}`]);
   const ask = async () => {
     try {
+      const question = JSON.stringify(asked);
       const found = mercer.unpacked(await (await mercer.ask("function", asked)).json());
-      if (mercer.page !== page) return;
+      if (mercer.page !== page || JSON.stringify(asked) !== question) return;
       mercer.explorer.shownFunction = { on: found.on };
       figure.querySelector("h3").textContent = `Dim ${found.axis} over ${found.on.join(" and ")}`;
       const axis = mercer.select("Axis of the function", axes, found.axis);
@@ -137,10 +138,11 @@ mercer.classes = (page, value) => {
 // The card of an individual also says what it contributes, who is nearest in feature space, its
 // letters or its network.
 mercer.neighbours = (page) => {
-  let timer = 0;
+  let [timer, turn] = [0, 0];
   page.listen({
     pointed(id, of) {
       clearTimeout(timer);
+      const mine = ++turn;
       if (id < 0 || of !== "individuals") return;
       const most = page.people.coordinates.map((_, k) => [page.contribution(k, id), k]).sort(([a], [b]) => b - a).slice(0, 3);
       const shares = most.map(([share, k]) => `${mercer.shown(share, "share")} of Dim ${k + 1}`);
@@ -150,7 +152,7 @@ mercer.neighbours = (page) => {
         try {
           const row = page.people.rows ? page.people.rows[id] : id;
           const found = await (await mercer.ask("card", { row })).json();
-          if (page.pointed !== id || page.pointedOf !== of) return;
+          if (mine !== turn) return; // something else is pointed at, or this one again
           if (found.letters !== undefined) card.append(mercer.letters(found));
           if (found.network) card.append(mercer.network(found.network));
           const near = found.nearest.map(({ name, distance }) => `${name} (${mercer.shown(distance, "number")})`);

@@ -10,6 +10,7 @@ mercer.explorer = {
   file: null,
   visitor: null,
   asked: 0,
+  brought: 0,
 };
 
 // What to do where the server has ended: in the frame of a notebook, its cell starts it.
@@ -78,6 +79,9 @@ mercer.stand = (state) => {
   const isShown = Boolean(mercer.explorer.value) && ["ready", "gone"].includes(state);
   for (const id of ["copy-code", "copy-command", "save"]) mercer.byId(id).disabled = !isShown;
 };
+
+// The state of an answer; whoever looks for another file meanwhile goes on to do so.
+mercer.settle = (state) => mercer.stand(mercer.byId("welcome").hidden ? state : "empty");
 
 mercer.toast = (text) => {
   const place = mercer.byId("toast");
@@ -155,24 +159,30 @@ mercer.recall = () => {
   }
 };
 
+mercer.waits = []; // what is waited for, the last begun at the end
+
 // How far the work is, once it takes longer than a moment.
 mercer.waiting = (label, kind = "analysis") => {
   const place = mercer.byId("progress");
   const [bar, text, button] = place.children;
   const begun = performance.now();
   let isOver = false;
-  button.onclick = () => mercer.ask("cancel", kind === "refine" ? { kind } : {}).catch(() => {});
+  const cancel = () => mercer.ask("cancel", kind === "refine" ? { kind } : {}).catch(() => {});
   const look = async () => {
+    // Whoever began last has the bar, until they are done.
+    if (mercer.waits.at(-1) !== look) return;
+    if (place.hidden || button.onclick !== cancel) text.textContent = label;
     place.hidden = false;
-    text.textContent = label;
+    button.onclick = cancel;
     const { done, total, residuals } = await mercer.ask("progress", { kind }).then((a) => a.json()).catch(() => ({ done: 0, total: 0, residuals: [] }));
-    if (isOver) return;
+    if (isOver || mercer.waits.at(-1) !== look) return;
     if (total > 1) bar.style.setProperty("--share", `${Math.round((100 * done) / total)}%`);
     else bar.removeAttribute("style");
     const seconds = Math.round((performance.now() - begun) / 1000);
     const fell = residuals.slice(-4).map((r) => r.toExponential(0)).join(" → ");
     text.textContent = `${label}${fell ? `: residual ${fell}` : ""}${seconds > 1 ? `, ${seconds} s` : ""}`;
   };
+  mercer.waits.push(look);
   const first = setTimeout(look, 600);
   const timer = setInterval(() => performance.now() - begun > 900 && look(), 500);
   return () => {
@@ -180,13 +190,15 @@ mercer.waiting = (label, kind = "analysis") => {
     isOver = true;
     clearTimeout(first);
     clearInterval(timer);
-    place.hidden = true;
+    if (mercer.waits.at(-1) === look) place.hidden = true;
+    mercer.waits = mercer.waits.filter((one) => one !== look);
   };
 };
 
 mercer.compute = async () => {
   const { explorer } = mercer;
   const number = ++explorer.asked;
+  explorer.next = null; // the answer has what the slider came to
   mercer.steps();
   mercer.stand("loading");
   mercer.byId("desk").hidden = false;
@@ -206,14 +218,14 @@ mercer.compute = async () => {
     explorer.answered = { state: explorer.state, past: [...explorer.past], future: [...explorer.future] };
     mercer.named(value.individuals.count);
     mercer.remember();
-    mercer.stand("ready");
+    mercer.settle("ready");
     if (value.explorer.refines) setTimeout(mercer.refine);
   } catch (error) {
     if (number !== explorer.asked) return;
     if (error.isReplaced && explorer.value) {
       mercer.toast("Cancelled");
       mercer.restore();
-      mercer.stand("ready");
+      mercer.settle("ready");
     } else if (error.isReplaced) mercer.refuse(Object.assign(new Error("the computation was cancelled"), { ways: [{ label: "Compute it", set: {} }] }));
     else if (document.body.dataset.state === "gone") mercer.restore();
     else if (!error.isQuiet) {
@@ -254,7 +266,7 @@ mercer.refuse = (error) => {
   mercer.byId("answer").hidden = true;
   mercer.byId("side").hidden = true;
   mercer.rail(explorer.value?.explorer ?? null);
-  mercer.stand("refused");
+  mercer.settle("refused");
 };
 
 mercer.follow = ({ set }) => {
@@ -264,9 +276,11 @@ mercer.follow = ({ set }) => {
 
 mercer.bring = async (work, label, origin) => {
   const { explorer } = mercer;
+  const number = ++explorer.brought;
   const done = mercer.waiting(label, "upload");
   try {
     const { source } = await (await work()).json();
+    if (number !== explorer.brought) return; // something else was opened since
     const { state, look } = explorer.asleep?.file === source.name ? explorer.asleep : { state: mercer.blank(), look: null };
     Object.assign(explorer, { source, state, look, past: [], future: [], value: null, answered: null, asleep: null, ...origin });
     mercer.page = null;
@@ -274,7 +288,7 @@ mercer.bring = async (work, label, origin) => {
     done();
     await mercer.compute();
   } catch (error) {
-    if (error.isQuiet) return;
+    if (error.isQuiet || number !== explorer.brought) return;
     mercer.unread(label.replace(/^Reading |^Opening /, ""), error.message);
   } finally {
     done();

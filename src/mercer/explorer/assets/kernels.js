@@ -136,11 +136,11 @@ mercer.sliding = async (width) => {
   explorer.isSliding = true;
   try {
     while (explorer.next !== null) {
-      const bandwidth = explorer.next;
+      const { next: bandwidth, asked } = explorer;
       explorer.next = null;
       const answer = await mercer.ask("slide", { state: { ...explorer.state, bandwidth } });
       const found = mercer.unpacked(await answer.json());
-      mercer.slide(found);
+      if (explorer.asked === asked) mercer.slide(found); // else the map is of a newer state
     }
   } catch (error) {
     if (!error.isQuiet) mercer.toast(error.message);
@@ -169,10 +169,9 @@ mercer.hearKernels = () => {
   });
   for (const [which, { area: id, use }] of Object.entries(mercer.WRITTEN)) {
     const area = mercer.byId(id);
-    let timer = 0;
     area.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => mercer.judge(area.value, which), 200);
+      clearTimeout(area.timer);
+      area.timer = setTimeout(() => mercer.judge(area.value, which), 200);
     });
     area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.shiftKey) [event.preventDefault(), mercer.useWritten(which)];
@@ -182,8 +181,18 @@ mercer.hearKernels = () => {
   mercer.byId("written-part").addEventListener("toggle", (event) => event.target.open && mercer.judge(mercer.byId("written").value));
 };
 
-// The verdict on what is written: proved, or refused at a place, or refuted by a witness.
-mercer.judge = async (text, which = "first") => {
+// The verdict on what is written: proved, or refused at a place, or refuted by a witness. A text is
+// asked about once at a time, for a question ends the one before.
+mercer.judge = (text, which = "first") => {
+  const { judged } = mercer.explorer;
+  if (judged?.text === text.trim() && judged.which === which) return judged.found;
+  const asked = { text: text.trim(), which, found: mercer.judgement(text, which) };
+  mercer.explorer.judged = asked;
+  asked.found.finally(() => mercer.explorer.judged === asked && (mercer.explorer.judged = null));
+  return asked.found;
+};
+
+mercer.judgement = async (text, which) => {
   const { area, verdict, use } = mercer.WRITTEN[which];
   const place = mercer.byId(verdict);
   try {
@@ -221,9 +230,13 @@ mercer.witness = ({ value, rows, count }) => {
   return table;
 };
 
+// A kernel that is judged is used, unless another change was asked for meanwhile.
 mercer.useWritten = async (which = "first") => {
   const { area, take } = mercer.WRITTEN[which];
-  const text = mercer.byId(area).value.trim();
+  const place = mercer.byId(area);
+  const text = place.value.trim();
+  const { asked } = mercer.explorer;
+  clearTimeout(place.timer);
   const found = await mercer.judge(text, which);
-  if (found?.ok) take(text);
+  if (found?.ok && mercer.explorer.asked === asked) take(text);
 };

@@ -1,0 +1,123 @@
+"""What an iteration holds in memory and on disk, and that budgets are kept."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.engines.cpu import Threads
+from mercer.errors import NotEnoughMemory
+from mercer.spectrum.room import Room, exact_room, in_file, needed_bytes, room_within
+
+N, D, AXES = 6000, 5, 4
+X = np.random.default_rng(0).standard_normal((N, D)) * [3.0, 2.0, 1.0, 0.5, 0.3]
+WHOLE = needed_bytes(N, D, AXES, 1)
+SHORT = room_within(N, D, AXES, 1, WHOLE - 1)
+
+
+def fitted(memory: int | None, points: Any = X, **given: Any) -> mc.KernelPCA:
+    model = mc.KernelPCA(
+        AXES,
+        kernel=mc.Gaussian(1.5),
+        method="exact",
+        memory=memory,
+        threads=1,
+        random_state=0,
+        deterministic=True,
+    )
+    return model.fit(points, **given)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_budget_that_is_short_of_the_factor_keeps_the_digits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def noting(handle: int, start: int, size: int, real: Any = os.posix_fallocate) -> None:
+        made.append(size)
+        assert not list(folder.iterdir())  # it has no name, and so nothing is left to remove
+        real(handle, start, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", noting)
+    roomy = fitted(WHOLE)
+    assert not made
+    fitted(SHORT.memory, X[:2000])  # what is loaded once is not its cost
+    made.clear()
+    tracemalloc.start()
+    try:
+        short = fitted(SHORT.memory)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert made == [SHORT.disk] == [WHOLE - SHORT.memory]
+    assert peak <= 1.1 * SHORT.memory < WHOLE
+    np.testing.assert_array_equal(short.inertias_, roomy.inertias_)
+    np.testing.assert_array_equal(short.individuals_.coordinates, roomy.individuals_.coordinates)
+    assert "in a temporary file" in short.spectrum_.how.method
+    assert "in a temporary file" not in roomy.spectrum_.how.method
+    assert short.spectrum_.how.memory == SHORT.memory
+    assert not list(folder.iterdir())
+
+
+def test_points_on_disk_in_a_short_budget_go_on_from_a_checkpoint(
+    folder: Path, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "x.npy", X)
+    points = mc.open_points(tmp_path / "x.npy")
+    here, run = fitted(SHORT.memory), tmp_path / "run"
+    for _ in range(2):  # the second is taken up from the last pass of the first
+        there = fitted(SHORT.memory, points, checkpoint=run)
+        np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-12)
+
+
+def test_a_budget_below_all_is_refused_with_both_sizes(folder: Path) -> None:
+    with pytest.raises(NotEnoughMemory, match="MB and .* in a temporary file, and .* may be used"):
+        fitted(SHORT.memory - 1)
+
+
+@pytest.mark.parametrize("has_allocation", [True, False])
+def test_a_full_disk_is_told_before_anything_is_written(
+    has_allocation: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a fit it would be a signal that ends the process."""
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if has_allocation:
+        monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    else:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+        rows = in_file((7, 3), np.float32)
+        rows[:] = np.arange(21.0).reshape(7, 3)
+        assert rows[6, 2] == 20.0
+        monkeypatch.setattr("mercer.spectrum.room.TemporaryFile", full)
+    with pytest.raises(NotEnoughMemory, match=f"none in {folder} either.*TMPDIR"):
+        fitted(SHORT.memory)
+
+
+def test_what_lies_elsewhere_has_no_file() -> None:
+    """Words have no landmarks to be written, and a device holds its own factor."""
+    words = mc.Gram(mc.kernels.StringSpectrum(2), ["ab", "ba"] * 800, engine=Threads(1, memory=9))
+    assert exact_room(words.centred(), 1).disk == 0
+    pytest.importorskip("torch")
+    from mercer.engines.gpu import Gpu
+
+    gram = mc.Gram(mc.Gaussian(1.0), X, engine=Gpu("cpu", memory="1MB"))
+    assert exact_room(gram.centred(), AXES).disk == 0
+    assert str(Room(10**9)) == "1 GB"
