@@ -354,7 +354,7 @@ def nystrom_of_a_sample(seed: int) -> Tally:
     rng = np.random.default_rng(seed)
     operator, K = _operator(rng, least=50, most=70)
     count, landmarks = int(rng.integers(1, 5)), int(rng.integers(2, 8))
-    few = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "FEWEST": 50}
+    few: dict[str, Any] = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "FEWEST": 50, "SHORT": 20}
     with patch.multiple("mercer.spectrum.missing", **few):
         found = mc.leading(
             operator, count, method="nystrom", landmarks=landmarks, random_state=seed

@@ -23,7 +23,7 @@ from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.settings import is_yes, spelled, whole
-from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
+from mercer.spectrum.approximate import certified_bytes, landmarks_for
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double
 from mercer.spectrum.leading import STORED, chosen_method, smaller
@@ -245,7 +245,7 @@ def _cost(
     if method == "nystrom":
         rank = landmarks_for(n, count, getattr(model, "landmarks", None))
         why = f"an approximation on {rank} landmarks was asked for"
-        return Room(nystrom_bytes(n, d, count, rank)), 0, why
+        return Room(certified_bytes(n, d, count, rank, engine.memory)), 0, why
     needed = Room(needed_bytes(n, d, count, threads))
     if d > 0 and can_use_files(engine):
         needed = room_within(n, d, count, threads, allowed_bytes(engine))

@@ -784,8 +784,11 @@ def test_the_sampled_norm_is_above_the_norm(weighted: bool) -> None:
         found = nystrom(gram, 60, landmarks="uniform", random_state=seed)
         E = gram.dense() - found.factor @ found.factor.T
         E *= np.sqrt(weights)[:, None] * np.sqrt(weights)
-        bound = sampled_norm(gram, found, weights, seed)
-        assert np.linalg.norm(E, 2) <= bound < 0.7 * np.trace(E)
+        truth = np.linalg.norm(E, 2)
+        assert truth <= sampled_norm(gram, found, weights, seed, 300).value < 0.4 * np.trace(E)
+        exact = sampled_norm(gram, found, weights, seed)  # of all points
+        assert truth <= exact.value < 1.11 * truth
+        assert not exact.is_sampled
 
 
 def test_intervals_of_an_approximation_are_as_wide_as_its_error() -> None:
@@ -813,13 +816,13 @@ def test_a_sample_of_points_bounds_what_is_missing_along_each_axis() -> None:
         axes = np.linalg.svd(found.factor, full_matrices=False)[0][:, :4]
         truth = np.einsum("ik,ik->k", axes, E @ axes)
         missing = Missing(gram, low.missing, low.below, found.roots[:, 0] ** 2, 9.9, seed)
-        exact = missing.along(axes, found, 900) * w.sum()  # weights are divided by their sum
+        exact = missing.along(axes, found, 900).bounds * w.sum()  # weights are divided by their sum
         np.testing.assert_allclose(exact, truth, rtol=1e-5)
         norm = float(np.linalg.norm(E, 2)) / w.sum()
-        sampled = replace(missing, norm=norm).along(axes, found, 600) * w.sum()
+        sampled = replace(missing, norm=norm).along(axes, found, 600).bounds * w.sum()
         assert np.all(truth <= sampled)
         wrong = replace(found, factor=1.01 * found.factor)  # of which less would be missing
-        assert np.all(missing.along(axes, wrong, 900) * w.sum() < truth)
+        assert np.all(missing.along(axes, wrong, 900).bounds * w.sum() < truth)
 
 
 def test_the_mean_of_a_sample_is_short_as_seldom_as_is_said() -> None:

@@ -18,7 +18,7 @@ from mercer.kernels.base import Kind
 from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.points import as_points
 from mercer.settings import whole
-from mercer.spectrum.missing import Missing, sampled_norm, upper_values
+from mercer.spectrum.missing import Missing, norm_points, sampled_norm, upper_values
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -52,12 +52,11 @@ def approximate(
 
     .. math:: \hat\lambda_i \le \lambda_i \le \hat\lambda_i + \operatorname{tr}(K - \hat K)
 
-    since the approximation is never larger than the operator (Weyl); the norm of the difference
-    from a sample of its entries takes the place of its trace where it is smaller, and what is
-    missing along each axis, from a sample of points, that of the norm (`upper_values`).
-    ``landmarks`` is
-    their number or the points themselves; unless given, they are k-means centres of vectors and
-    random pivots of anything else.
+    since the approximation is never larger than the operator (Weyl); the norm of the difference,
+    from a sample of points, takes the place of its trace where it is smaller, and what is missing
+    along each axis, from another, that of the norm (`upper_values`). ``landmarks`` is their number
+    or the points themselves; unless given, they are k-means centres of vectors and random pivots of
+    anything else.
     """
     begun = perf_counter()
     unit = unit_of(operator)
@@ -75,12 +74,14 @@ def approximate(
         found: Factored = low_rank
         if isinstance(operator, Centred):
             found = low_rank.centred(operator.weights, copy=False)
-        if norm + found.below < found.above:
-            found = replace(found, above=norm + found.below, failure_probability=FAILURE)
-        missing = Missing(
-            base, low_rank.missing, low_rank.below, weights, found.above, random_state
+        above = min(found.above, norm.value + found.below)
+        missing = Missing(base, low_rank.missing, low_rank.below, weights, above, random_state)
+        if norm.is_sampled or missing.size(found.rank) < len(weights):
+            found = replace(found, failure_probability=FAILURE)
+        found = replace(found, above=above)
+        spectrum = of_factor(
+            found, count, engine, is_proved=is_proved, missing=missing, likely=norm.likely
         )
-        spectrum = of_factor(found, count, engine, is_proved=is_proved, missing=missing)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
     return replace(spectrum, how=how, certificate=proof, threshold=operator.threshold)
@@ -105,10 +106,11 @@ def of_factor(
     *,
     is_proved: bool = False,
     missing: Missing | None = None,
+    likely: float = np.inf,
 ) -> Spectrum:
     """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for.
 
-    They are narrower where it is known what is ``missing``.
+    They are narrower where it is known what is ``missing``, the norm of which is ``likely``.
     """
     inner = LowRankInverse(operator.factor, engine)
     kept = min(count, len(inner.values))
@@ -116,7 +118,8 @@ def of_factor(
     vectors, seen = inner.start(max(kept, pairs)), None
     if missing is not None:
         energies = missing.along(vectors[:, :pairs], operator)
-        seen = Seen(energies, _rounding(inner, vectors[:, :pairs]))
+        rounding = _rounding(inner, vectors[:, :pairs])
+        seen = Seen(*energies, rounding, min(operator.above, likely + rounding))
     vectors = vectors[:, :kept]
     turn = orientation(vectors, operator)
     return _spectrum(
@@ -132,10 +135,12 @@ def of_factor(
 
 
 class Seen(NamedTuple):
-    """What is missing along the first axes at most, and how far from eigenvectors these are."""
+    """What is missing along the first axes, at most and likely, and how far from axes they are."""
 
     energies: Array
+    likely: Array
     rounding: float
+    norm: float
 
 
 def _rounding(inner: LowRankInverse, axes: Array) -> float:
@@ -152,7 +157,8 @@ def _rounding(inner: LowRankInverse, axes: Array) -> float:
         return 0.0
     values, first = inner.values[:b], float(inner.values[0])
     small = inner.axes[:, :b] / np.sqrt(values)
-    unit = (2 * sum(inner.factor.shape) + 8) * float(np.finfo(float).eps) * inner.trace
+    trace = float(np.trace(inner.squares).real)
+    unit = (2 * sum(inner.factor.shape) + 8) * float(np.finfo(float).eps) * trace
     left = float(np.linalg.norm(inner.squares @ small - small * values))
     left += unit * float(np.linalg.norm(small))
     defect = float(np.linalg.norm(axes.conj().T @ axes - np.eye(b)))
@@ -188,7 +194,7 @@ def _spectrum(
     seen: Seen | None = None,
 ) -> Spectrum:
     kept, trace = len(turn), float(values.sum())
-    proof, beyond = _certified(values, kept, operator, seen)
+    proof = _certified(values, kept, operator, seen)
     return Spectrum(
         values=values[:kept],
         vectors=vectors,
@@ -203,7 +209,7 @@ def _spectrum(
             f"approximate: {operator.how}",
             memory=approximate_bytes(len(vectors), operator.rank),
         ),
-        clusters=clusters(values, proof.lower, np.append(proof.upper, beyond)),
+        clusters=clusters(values, proof.lower, _likely(values, kept, operator, seen)),
         features=operator.features,
         feature_axes=axes[:, :kept] * turn,
         barycentre=operator.barycentre,
@@ -233,6 +239,17 @@ def nystrom_bytes(n: int, d: int, count: int, rank: int) -> int:
     return approximate_bytes(n, rank) + 24 * n * (d + 2) + 40 * n * (count - 1)
 
 
+def certified_bytes(n: int, d: int, count: int, rank: int, budget: int | None) -> int:
+    """Return the memory of axes on landmarks with their certificate, which takes what is left.
+
+    >>> certified_bytes(2_000, 20, 10, 500, None), certified_bytes(2_000, 20, 10, 500, 10**6)
+    (31184000, 19904000)
+    """
+    drawn = norm_points(n, rank, budget)
+    beside = approximate_bytes(n, rank) + 24 * n * (d + 2) + 12 * drawn * drawn
+    return max(nystrom_bytes(n, d, count, rank), beside)
+
+
 def _approximation(
     operator: KernelOperator, count: int, landmarks: int | Points | None, random_state: int | None
 ) -> LowRank:
@@ -244,40 +261,50 @@ def _approximation(
     return nystrom(base, rank, landmarks=how, random_state=random_state)
 
 
-def _certified(
-    values: Array, count: int, operator: Factored, seen: Seen | None
-) -> tuple[Certificate, float]:
-    """Enclose each eigenvalue by how far the approximation can be off on either side.
-
-    What bounds the eigenvalue after the last is returned, too.
-    """
+def _certified(values: Array, count: int, operator: Factored, seen: Seen | None) -> Certificate:
+    """Enclose each eigenvalue by how far the approximation can be off on either side."""
     error = max(operator.below, operator.above)
     # The true leading values are at least the computed ones less `below`.
     gaps = values - np.append(values[1:], 0.0) - operator.below
     with np.errstate(divide="ignore"):
         sines = np.minimum(np.where(gaps > error, error / gaps, 1.0), 1.0)[:count]
-    upper = np.append(values, 0.0)[: count + 1] + operator.above
-    name = f"{operator.how}: what it is missing"
-    bounds = [name] * count
+    name, widest = f"{operator.how}: what it is missing", values[:count] + operator.above
+    upper, bounds = widest, [name] * count
     if seen is not None and len(seen.energies):
-        b = len(seen.energies)
-        beyond = float(values[b]) if b < len(values) else 0.0
-        sharper = upper_values(values[:b], seen.energies, beyond, operator.above) + seen.rounding
-        both = zip(sharper, upper, strict=False)  # upper is that of one more than asked for
-        upper[:b], along = np.minimum(upper[:b], sharper[: count + 1]), [s < u for s, u in both]
-        bounds = [f"{name} along the axes" if is_so else name for is_so in along[:count]]
-        bounds += [name] * (count - len(bounds))
-        sines = np.minimum(sines, _sines(values, upper, seen, operator.above))
-    proof = Certificate(
+        ends = _ends(values, count, seen.energies, operator.above, seen.rounding)
+        upper = ends[:count]
+        bounds = [f"{name} along the axes" if is_so else name for is_so in upper < widest]
+        sines = np.minimum(sines, _sines(values, ends, seen, operator.above))
+    return Certificate(
         lower=values[:count] - operator.below,
-        upper=upper[:count],
+        upper=upper,
         sines=sines,
         is_ordered=np.ones(count, bool),
         bounds=tuple(bounds),
         assumptions=(operator.assumption,) * count,
         failure_probability=operator.failure_probability,
     )
-    return proof, float(upper[-1])
+
+
+def _likely(values: Array, count: int, operator: Factored, seen: Seen | None) -> Array:
+    """Return where intervals likely end, and that of the next eigenvalue: what a sample says.
+
+    A certificate holds but once in many millions, and its intervals are as much wider. Axes that it
+    does not prove to be apart may be so by forty times their errors: a warning would be wrong.
+    """
+    if seen is None:
+        return np.append(values, 0.0)[: count + 1] + operator.above
+    return _ends(values, count, seen.likely, seen.norm, seen.rounding)
+
+
+def _ends(values: Array, count: int, energies: Array, norm: float, rounding: float) -> Array:
+    """Return the upper ends of intervals, and that of the eigenvalue after the last."""
+    ends, b = np.append(values, 0.0)[: count + 1] + norm, len(energies)
+    if b:
+        beyond = float(values[b]) if b < len(values) else 0.0
+        sharper = upper_values(values[:b], energies, beyond, norm) + rounding
+        ends[:b] = np.minimum(ends[:b], sharper[: count + 1])
+    return ends
 
 
 def _sines(values: Array, upper: Array, seen: Seen, norm: float) -> Array:

@@ -9,29 +9,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
 
 from mercer.certificate import FAILURE
-from mercer.check import Array, as_numpy, chunks
+from mercer.check import Array, as_numpy
 from mercer.engines.held import Held, beside, to_host
-from mercer.gram import Gram, in_doubles
-from mercer.kernels.pairs import Aligned
+from mercer.engines.lapack import factor_in_place
+from mercer.gram import Gram
 from mercer.lowrank import Factored, LowRank
 from mercer.points import take
 
-SAMPLED, SHARE, FEWEST = 20_000, 20, 1_000
-"""Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
+FEWEST_STORED, MOST_STORED, SHARE = 1_000, 2_000, 25
+"""Points whose matrix is factored (30 to 200 ms): one entry for 25 of the factor's own."""
 
-PAIRS, POINTS = 3, 4
+BUDGETED = 240
+"""Bytes of a budget for each entry of that matrix, of which there are three at a time."""
+
+TILED = 64_000_000
+"""Bytes that tiles of a product take: under a smaller budget no points are drawn."""
+
+POWER_STEPS, MARGIN = 30, 1.05
+"""Products that find the largest eigenvalue nearly, and steps upwards until it is proved."""
+
+NORM, POINTS = 3, 4
 """Numbers that keep these draws apart from each other and from others with the same seed."""
-
-AT_ONCE = 2048
-"""Entries that are looked at together."""
 
 COSTLY = 10
 """Of a kernel that is costly to compute, a tenth of the landmarks' own entries may be added."""
+
+SHORT = 3_500
+"""Points whose own matrix takes no time, some 20 ms of one core."""
 
 FEWEST_POINTS = 300
 """Points of a sample from which on it says more than the norm of the difference."""
@@ -39,14 +49,21 @@ FEWEST_POINTS = 300
 ELSEWHERE = 0.1
 """The share of the sample that goes where much is missing rather than where the axes are."""
 
-GUARDS = 5
-"""Axes after the last that are looked at too, at least; else half of those asked for."""
+GUARDS = 10
+"""Axes after the last that are looked at too, at least; else as many as are asked for."""
 
 SMALL = 1e-6
 """Axes below this share of the first are not known well enough to be looked at."""
 
 STEPS = 60
 """Halvings of an interval, after which it is as narrow as doubles are."""
+
+
+class Energies(NamedTuple):
+    """What is missing along axes: bounds, and what a sample says, whose mean is rather too much."""
+
+    bounds: Array
+    likely: Array
 
 
 @dataclass(frozen=True)
@@ -81,8 +98,9 @@ class Missing:
     >>> q = np.linalg.svd(found.factor)[0][:, :1]
     >>> E = gram.dense() - found.factor @ found.factor.T
     >>> missing = Missing(gram, found.missing, found.below, np.ones(400), np.linalg.norm(E, 2), 0)
-    >>> true, all_points = (q.T @ E @ q).item(), missing.along(q, found, 400).item()
-    >>> bool(true <= all_points < 1.000001 * true), true <= missing.along(q, found, 350).item()
+    >>> true = (q.T @ E @ q).item()
+    >>> all_points, some = (missing.along(q, found, s).bounds.item() for s in (400, 350))
+    >>> true <= all_points < 1.000001 * true, true <= some
     (True, True)
     """
 
@@ -100,25 +118,27 @@ class Missing:
         """
         known = int(np.sum(values > SMALL * values[0])) if len(values) else 0
         near = int(np.sum(values[count:] > values[count - 1] - 3.0 * self.norm)) if known else 0
-        return min(known, count + min(near, max(GUARDS, count // 2)))
+        return min(known, count + min(near, max(GUARDS, count)))
 
     def size(self, rank: int) -> int:
-        """Return how many points are drawn: as many as make the work a tenth, all of few."""
-        n = self.gram.shape[0]
-        entries = n * rank // (COSTLY if self.gram.kernel.is_costly else 1)
-        return n if n * n <= 4 * entries else min(n, isqrt(entries))
+        """Return how many points are drawn, so that their work is a small part: all of few."""
+        n, budget = self.gram.shape[0], self.gram.engine.memory
+        if budget is not None and budget < TILED:
+            return 0
+        if self.gram.kernel.is_costly:
+            return min(n, isqrt(n * rank // COSTLY))
+        return min(n, max(SHORT, isqrt(n * rank // 2)))
 
-    def along(self, axes: Array, found: Factored, size: int | None = None) -> Array:
-        """Return a bound for what is missing along each axis of the approximation ``found``."""
+    def along(self, axes: Array, found: Factored, size: int | None = None) -> Energies:
+        """Return what is missing along each axis of the approximation ``found``, at most."""
         n, b = axes.shape
         size = self.size(found.rank) if size is None else size
         entry, largest = self.gram.entry_rounding().entry, float(np.max(self.weights, initial=0.0))
         slack = entry + self.below
         most = np.full(b, self.norm + 2.0 * slack * largest)
         if not b or size < min(n, FEWEST_POINTS) or not np.all(np.isfinite(most)):
-            return most
-        roots = np.sqrt(self.weights)[:, None]
-        g = roots * axes
+            return Energies(most, most)
+        g = np.sqrt(self.weights)[:, None] * axes
         if found.barycentre is not None:
             g -= self.weights[:, None] * g.sum(axis=0)
         e = np.maximum(self.diagonal, 0.0) + 2.0 * slack
@@ -128,25 +148,21 @@ class Missing:
             rows, shares, chance = self._drawn(g, e, most, size)
         v = shares[:, None] * g[rows]
         squares, rounding = self._on(rows, v, found, slack)
-        lengths = np.sqrt(np.maximum(squares, 0.0) + rounding) + chance
-        return np.asarray(np.fmin(lengths**2, most))
+        lengths = np.sqrt(np.maximum(squares, 0.0) + rounding)
+        return Energies(np.fmin((lengths + chance) ** 2, most), np.fmin(lengths**2, most))
 
     def _drawn(self, g: Array, e: Array, v: Array, size: int) -> tuple[Array, Array, Array]:
         """Return points, what each counts for, and how much longer than their mean μ can be."""
-        roots = np.sqrt(self.weights)[:, None]
-        h = np.abs(g) / np.where(roots > 0.0, roots, 1.0)
-        where = np.max(h, axis=1) ** 2
-        left = self.weights * e
+        w = self.weights
+        squares = (g * g.conj()).real / np.where(w > 0.0, w, 1.0)[:, None]
+        where, left = np.max(squares, axis=1), w * e
         p = (1.0 - ELSEWHERE) * where / where.sum() + ELSEWHERE * left / left.sum()
-        rng = np.random.default_rng(
-            None if self.random_state is None else [self.random_state, POINTS]
-        )
-        sums = np.cumsum(p)
-        drawn = np.searchsorted(sums, rng.random(size) * sums[-1], side="right")
-        rows, times = np.unique(np.minimum(drawn, len(p) - 1), return_counts=True)
+        rows, times = drawn_rows(p, size, self.random_state, POINTS)
         inverse = 1.0 / np.where(p > 0.0, p, np.inf)
-        longest = np.max(np.abs(g) * (np.sqrt(e) * inverse)[:, None], axis=0)
-        moment = v * np.max(h**2 * inverse[:, None], axis=0)
+        squares *= inverse[:, None]
+        moment = v * np.max(squares, axis=0)
+        squares *= (left * inverse)[:, None]
+        longest = np.sqrt(np.max(squares, axis=0))
         rate = np.log(2.0 * g.shape[1] / FAILURE) / size
         chance = largest_shortfall(longest, moment, rate)
         return rows, times * inverse[rows] / size, chance
@@ -222,38 +238,116 @@ def upper_values(values: Array, energies: Array, beyond: float, norm: float) -> 
     return np.asarray(np.minimum(high, last))
 
 
-def sampled_norm(gram: Gram, found: LowRank, weights: Array, random_state: int | None) -> float:
-    r"""Return a bound for the norm of what an approximation is missing, from a sample of entries.
+class Norm(NamedTuple):
+    """A bound for a norm, whether it rests on a sample, and what that says of it, also too much."""
 
-    The difference E, with the weights, is positive semidefinite, so that
+    value: float
+    is_sampled: bool
+    likely: float
 
-    .. math:: \|E\|_2^2 \le \|E\|_F^2 = t^2\, \mathbb{E} \frac{|E_{ij}|^2}{g_i g_j}, \quad
-        g_i \ge E_{ii},\; t = \textstyle\sum_i g_i
 
-    for independent i and j drawn with probabilities g/t. The ratio is at most 1 (Cauchy and
-    Schwarz), and its mean at most the p with S·KL(mean of S, p) = log(2/δ) but with probability
-    δ/2 (Hoeffding). The rounding of entries is part of g: √(ab) + ε ≤ √((a + ε)(b + ε)).
+def norm_points(n: int, rank: int, budget: int | None, *, is_costly: bool = False) -> int:
+    """Return how many points are drawn for the norm, whose matrix is stored and factored."""
+    size = min(max(isqrt(n * rank // SHARE), FEWEST_STORED), MOST_STORED)
+    if is_costly:
+        size = isqrt(n * rank // COSTLY)
+    return min(n, size if budget is None else min(size, isqrt(budget // BUDGETED)))
+
+
+def sampled_norm(
+    gram: Gram, found: LowRank, weights: Array, random_state: int | None, size: int | None = None
+) -> Norm:
+    r"""Return a bound for the norm of what an approximation is missing, from a sample of points.
+
+    The difference E, with the weights, has the eigenvalues of :math:`C = \sum_i w_i \varphi_i
+    \varphi_i^*`. Draw s points with probabilities p, and let Ĉ be the mean of the
+    :math:`w_i \varphi_i \varphi_i^* / p_i`. Along the first eigenvector u of C it is the mean of
+    numbers :math:`w_i |\langle u, \varphi_i \rangle|^2 / p_i` between 0 and B, whose mean is ‖C‖:
+
+    .. math:: \frac{\|C\|}{B} \le \max \Bigl\{ q : s \operatorname{KL}\Bigl(
+        \frac{u^* \hat C u}{B}, q\Bigr) \le \log\frac2\delta \Bigr\}, \quad
+        u^* \hat C u \le \|\hat C\|, \quad B = \max_i \frac{w_i E_{ii}}{p_i}
+
+    but with probability δ/2 (Hoeffding). With p as w E that B is the trace. ‖Ĉ‖ is that of a
+    matrix of the s points alone, bounded by Cholesky's factor of cI - Ĉ. If these are all points
+    it is ‖C‖ itself. Rounding: E plus ``below`` on its diagonal is positive semidefinite.
+
+    >>> from mercer import Gaussian
+    >>> from mercer.lowrank import nystrom
+    >>> x = np.linspace(0.0, 1.0, 400)[:, None]
+    >>> gram = Gram(Gaussian(bandwidth=0.05), x)
+    >>> found = nystrom(gram, 9, landmarks=x[20::45])
+    >>> true = np.linalg.norm(gram.dense() - found.factor @ found.factor.T, 2)
+    >>> bounds = [sampled_norm(gram, found, np.ones(400), 0, size) for size in (400, 300)]
+    >>> [bool(true <= bound.value < 3.0 * true) for bound in bounds], bounds[0].is_sampled
+    ([True, True], False)
     """
-    n, m = found.factor.shape
-    size = min(SAMPLED, n * max(m, 1) // SHARE)
+    n, rank = found.factor.shape
     entry = gram.entry_rounding().entry
-    slack = entry + found.below
-    g = weights * (np.maximum(found.missing, 0.0) + 2.0 * slack)
+    e = np.maximum(found.missing, 0.0) + 2.0 * (entry + found.below)
+    g = weights * e
     t = float(g.sum())
-    if size < FEWEST or not 0.0 < t < np.inf:
-        return t
-    rng = np.random.default_rng(None if random_state is None else [random_state, PAIRS])
-    drawn = np.searchsorted(np.cumsum(g), rng.random((2, size)) * t).clip(0, n - 1)
-    ratios = np.empty(size)
-    for part in chunks(size, AT_ONCE):
-        i, j = drawn[:, part]
-        sides = [in_doubles(take(gram.x, drawn_ones)) for drawn_ones in (i, j)]
-        exact = as_numpy(gram.kernel.evaluate(Aligned(*sides)))
-        near = np.einsum("ij,ij->i", found.factor[i], found.factor[j].conj())
-        ratios[part] = weights[i] * weights[j] * np.abs(exact - near) ** 2 / (g[i] * g[j])
-    mean = float(np.mean(np.clip(ratios, 0.0, 1.0)))
-    rounding = float(weights.max()) * found.below + float(weights.sum()) * entry
-    return t * float(np.sqrt(largest_mean(mean, size))) + rounding
+    if size is None:
+        size = norm_points(n, rank, gram.engine.memory, is_costly=gram.kernel.is_costly)
+    if size < min(n, FEWEST_POINTS) or not 0.0 < t < np.inf:
+        return Norm(t, is_sampled=False, likely=t)
+    if size == n:
+        rows, d = np.arange(n), weights
+    else:
+        rows, times = drawn_rows(g, size, random_state, NORM)
+        d = times * (t / size) / e[rows]
+    some = gram if size == n else Gram(gram.kernel, take(gram.x, rows), engine=gram.engine)
+    factor = found.factor[rows]
+    A = as_numpy(to_host(some.dense())).astype(np.result_type(factor, float), copy=False)
+    largest = max(some.entry_rounding().value, float(np.max(np.abs(np.diag(A)), initial=0.0)))
+    A -= factor @ factor.conj().T
+    A[np.diag_indices_from(A)] += found.below
+    roots = np.sqrt(d)
+    A *= roots[:, None] * roots
+    unit = float(np.finfo(float).eps)
+    rounding = (entry + 4.0 * (rank + 4) * unit * largest) * float(d.sum())
+    norm = largest_eigenvalue(A) + rounding
+    if size == n:
+        return Norm(min(norm, t), is_sampled=False, likely=min(norm, t))
+    bound = t * largest_mean(min(norm / t, 1.0), size)
+    return Norm(bound, is_sampled=True, likely=min(norm, bound))
+
+
+def largest_eigenvalue(A: Array) -> float:
+    """Return a bound for the largest eigenvalue of a Hermitian matrix, a few per cent above it.
+
+    Cholesky's factor proves it, whose rounding is part of the bound (Higham).
+
+    >>> A = np.diag([3.0, 2.0, -5.0])
+    >>> bool(3.0 <= largest_eigenvalue(A) < 3.2)
+    True
+    """
+    n, v = len(A), np.ones(len(A)) / np.sqrt(len(A))
+    floor = float(np.max(np.diag(A).real, initial=0.0))
+    for _ in range(POWER_STEPS):
+        image = A @ v
+        length = float(np.linalg.norm(image))
+        floor = max(floor, float(np.vdot(v, image).real))
+        if not length > 0.0:
+            break
+        v = image / length
+    bound, unit = MARGIN * floor, float(np.finfo(float).eps)
+    while True:
+        rest = np.negative(A, order="F")
+        rest[np.diag_indices(n)] += bound
+        slack = 2.0 * (n + 2) * unit * float(np.sum(np.abs(np.diag(rest))))
+        if factor_in_place(rest):
+            return bound + slack
+        bound = MARGIN * max(bound, slack)
+
+
+def drawn_rows(p: Array, size: int, random_state: int | None, apart: int) -> tuple[Array, Array]:
+    """Draw rows with probabilities as p, and say how often each was drawn."""
+    rng = np.random.default_rng(None if random_state is None else [random_state, apart])
+    sums = np.cumsum(p)
+    drawn = np.searchsorted(sums, rng.random(size) * sums[-1], side="right")
+    rows, times = np.unique(np.minimum(drawn, len(p) - 1), return_counts=True)
+    return rows, times
 
 
 def largest_mean(mean: float, size: int) -> float:
