@@ -195,8 +195,9 @@ def test_a_factor_of_few_levels_colours_before_one_of_many() -> None:
     assert note in page["panels"]["plane-1-2"].notes
     assert note not in page["panels"]["curved"].notes  # it was said beside
     asked = table.coloured_by("site")
-    assert asked.colour is not None
-    assert asked[:50].colour.name == asked.with_supplementary("a").colour.name == "site"
+    for one in (asked, asked[:50], asked.with_supplementary("a")):
+        assert one.colour is not None
+        assert one.colour.name == "site"
     assert not any("Coloured by" in n for n in describe_notes(asked))
 
 

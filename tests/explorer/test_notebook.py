@@ -33,7 +33,7 @@ def state_of(model: Any, table: Any = None) -> dict[str, Any] | None:
     return None if found is None else found[1]
 
 
-def weighted() -> mc.Analysis:
+def weighted() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mc.errors.Misleading)
         return mc.analyse(IRIS, sample_weight=UNEQUAL, random_state=0)
