@@ -18,7 +18,12 @@ import pytest
 import mercer as mc
 from mercer.display import MOST_LINES, costly_names, kept
 from mercer.estimator import Model
-from tests.fitted import MODELS, fitted, public_estimators
+from tests.fitted import (
+    MODELS,
+    fitted,
+    public_estimators,
+    skip_where_scikit_learn_breaks,
+)
 from tests.results import results
 
 AT_MOST = 0.3
@@ -118,6 +123,7 @@ def test_every_public_estimator_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_fitted_model_is_at_hand(name: str, shell: Any) -> None:
+    skip_where_scikit_learn_breaks(name)
     is_at_hand(fitted(name), shell)
 
 
