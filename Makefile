@@ -48,11 +48,9 @@ browser:
 test-all: $(READY) lint browser
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
-# The same tests with the lowest versions that pyproject.toml allows, the laws with few examples;
-# those of the page are left out, which are about what a browser does.
-test-oldest: .venv-oldest/.ready
-	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2 \
-	    --ignore tests/page/test_report_browser.py
+# The same tests with the lowest versions that pyproject.toml allows, the laws with few examples.
+test-oldest: .venv-oldest/.ready browser
+	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2
 
 # Of them those that numpy, scipy, scikit-learn and readers of files can break.
 test-oldest-numbers: .venv-oldest/.ready
