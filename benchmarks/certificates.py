@@ -350,11 +350,11 @@ def nystrom(seed: int) -> Tally:
 
 @claim(rate=0.05, cases=600)
 def nystrom_of_a_sample(seed: int) -> Tally:
-    """The same from a few points, with intervals that may be wrong in a twentieth of the cases."""
+    """The same from half of the points, with intervals that may be wrong in a case of twenty."""
     rng = np.random.default_rng(seed)
     operator, K = _operator(rng, least=50, most=70)
     count, landmarks = int(rng.integers(1, 5)), int(rng.integers(2, 8))
-    few: dict[str, Any] = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "FEWEST": 50, "SHORT": 20}
+    few: dict[str, Any] = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "SHORT": 30, "FEWEST_STORED": 30}
     with patch.multiple("mercer.spectrum.missing", **few):
         found = mc.leading(
             operator, count, method="nystrom", landmarks=landmarks, random_state=seed

@@ -22,6 +22,7 @@ CASES = {
     "exact": 20,
     "exact_with_estimated_rounding": 10,
     "nystrom": 30,
+    "nystrom_of_a_sample": 30,
     "gaps_of_regression": 40,
     "gaps_of_margins": 30,
 }
