@@ -58,6 +58,16 @@ def test_the_axes_move_both_maps(seen: Visit, made: Analysis) -> None:
     assert seen.messages == []
 
 
+def test_an_axis_that_is_chosen_twice_changes_places_with_the_other(seen: Visit) -> None:
+    for label, other in (("Across", 1), ("Up", 0)):
+        before = seen.ask("mercer.page.axes")
+        seen.page.get_by_label(label).select_option(str(before[other]))
+        after = seen.ask("mercer.page.axes")
+        assert after == before[::-1]
+        menus = [seen.page.get_by_label(name).input_value() for name in ("Across", "Up")]
+        assert menus == [str(axis) for axis in after]
+
+
 def test_a_selection_shows_on_both_maps_and_takes_labels_with_it(seen: Visit) -> None:
     def kept() -> list[list[int]]:
         found: list[list[int]] = seen.ask(
