@@ -266,6 +266,7 @@ def test_the_gate_knows_no_variable_that_a_newcomer_has_not(tmp_path: Path) -> N
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")  # as readers see them
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_notebooks_run_and_are_stored_without_outputs(file: Path) -> None:
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"]

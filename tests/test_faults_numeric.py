@@ -12,11 +12,11 @@ from scipy.spatial.distance import pdist, squareform
 import mercer as mc
 from mercer import Gram
 from mercer.check import Array
+from mercer.engines import cpu
 from mercer.engines.tiles import TILE
 from mercer.errors import DegenerateAxes, NoInertia
 from mercer.mds import distances
 from mercer.spectrum import DENSE, leading, two_sides
-from mercer.spectrum import exact as iteration
 from tests.references import near
 
 EPSILON = float(np.finfo(float).eps)
@@ -277,7 +277,7 @@ def test_both_sides_of_the_numbers_of_axes_columns_and_landmarks(
         model = mc.KernelPCA(count, kernel=mc.Gaussian(2.0), random_state=0).fit(x)
         near(model.inertias_, expected[:count], 1e-9)
     for most in (7, 8, 9, 40):
-        monkeypatch.setattr(iteration, "MOST_LANDMARKS", most)
+        monkeypatch.setattr(cpu, "MOST_LANDMARKS", most)
         operator = Gram(mc.Gaussian(2.0), x).centred()
         near(leading(operator, 4, method="exact", random_state=0).values, expected[:4], 1e-9)
     wide = np.random.default_rng(0).standard_normal((40, 40))

@@ -133,6 +133,10 @@ def test_counts_get_a_correspondence_analysis_and_measurements_do_not() -> None:
     found = propose(counts())
     assert found.analysis == "ca"
     assert "method='pca' reads them as measurements" in found.sentence
+    assert [d.advice for d in found.doubts if d.kind == "counts"] == [
+        mc.errors.Advice("method", "pca")
+    ]
+    assert "counts" not in {d.kind for d in propose(counts(), method="ca").doubts}
     assert (
         propose(counts(), scale=True).analysis == propose(counts(), scale=False).analysis == "pca"
     )
@@ -149,6 +153,9 @@ def test_counts_get_a_correspondence_analysis_and_measurements_do_not() -> None:
         lambda t: t.assign(area=1000 * t.sum(axis=1)),  # another unit
         lambda t: t + 60,  # scores, which no pupil lacks
         lambda t: (t > 20).astype(int),  # answers
+        lambda t: t % 6,  # on a scale from 0 to 5
+        lambda t: t.add_suffix("_eur"),  # money
+        lambda t: t.set_axis(["income", *t.columns[1:]], axis=1),
         lambda t: pd.concat([t.add_suffix(f" {i}") for i in range(21)], axis=1),  # too many to name
     ],
 )
@@ -181,6 +188,20 @@ def test_the_sample_of_counts_is_what_was_counted() -> None:
     assert "less than the error that a total of 9 leaves" in few[0]
     assert not many
     assert "axes" not in kinds(analyse(counts(), random_state=0))
+    shares = counts() / counts().to_numpy().sum()  # of a total that nobody knows
+    texts = [d.text for d in analyse(shares, method="ca", random_state=0).doubts]
+    assert not any("a total of" in text for text in texts)
+
+
+def test_the_factor_that_colours_is_the_one_that_is_judged() -> None:
+    numbers = {name: RNG.normal(size=96) for name in "abcd"}
+    sites = {"study": ["A"] * 96, "site": [f"site {i % 20}" for i in range(96)]}
+    found = analyse(Table.of({**numbers, **sites, "sex": ["f", "m"] * 48}), random_state=0)
+    assert found.evidence is not None
+    assert found.evidence.separations[0].factor == "sex"
+    alone = Table.of({**numbers, **sites})
+    assert alone.colour is not None
+    assert alone.colour.name == "site"  # of one level there is nothing to see
 
 
 def test_a_factor_of_few_levels_colours_before_one_of_many() -> None:
@@ -191,7 +212,7 @@ def test_a_factor_of_few_levels_colours_before_one_of_many() -> None:
     assert table.colour.name == "sex"
     page = describe(analyse(table, random_state=0), choices={})
     assert [one["name"] for one in page["individuals"]["colours"] if "levels" in one][0] == "sex"
-    note = 'Coloured by "sex", which has few levels; "site" has 32.'
+    note = 'Coloured by "sex", which has 2 levels; "site" has 32.'
     assert note in page["panels"]["plane-1-2"].notes
     assert note not in page["panels"]["curved"].notes  # it was said beside
     asked = table.coloured_by("site")
@@ -387,10 +408,10 @@ def test_axes_that_another_sample_would_exchange_are_doubted() -> None:
     rng = np.random.default_rng(4)
     with pytest.warns(ExchangeableAxes) as told:
         alike = analyse(table_of(rng.normal(size=(40, 8))))
-    straight, curved = (str(w.message) for w in told)  # one warning for each map
+    (straight,) = (str(w.message) for w in told)  # that of the curved map is told beside it
     assert straight.startswith("axes 1, 2 and 3 of the straight map differ in inertia")
-    assert curved.startswith("on the curved map another sample may exchange or turn axes")
-    assert "straight axes 1, 2 and 3" in {doubt.where for doubt in alike.doubts}
+    where = {doubt.where for doubt in alike.doubts if doubt.kind == "axes"}
+    assert where == {"straight axes 1, 2 and 3", "curved axes 1, 2 and 3"}
     first, second = rng.normal(size=(2, 400))
     noise = rng.normal(size=(400, 6)) * 0.05
     apart = np.column_stack([first] * 4 + [second] * 2) + noise

@@ -668,6 +668,7 @@ def test_code_and_command_make_the_same_analysis(
     same_analysis(seen[0], made)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")
 def test_examples_are_known_by_name_to_code_and_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -795,6 +796,7 @@ def test_one_row_is_refused_alike_by_the_explorer_and_the_report(
     assert refused.json()["error"] in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")
 def test_the_colour_is_judged_first() -> None:
     rng = np.random.default_rng(0)
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any, ClassVar
@@ -209,23 +209,23 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
 def _warn_of(found: Analysis, *, is_kernel_asked: bool) -> None:
     """Warn of what misleads, on the curved map beside the straight one in one sentence.
 
-    Axes that could be exchanged are both on the map where there are no more than two.
+    Axes that could be exchanged are both on the map where there are no more than two; those of the
+    curved map, which are read beside others, are told where it is shown.
     """
     there: list[Doubt] = []
     has_more = len(getattr(found.model, "inertias_", ())) > PLANE
-    for doubt in (d for d in found.doubts if has_more or d.kind != "axes"):
+    for doubt in found.doubts:
         is_beside = doubt.map == "curved" and found.curved is not None
+        if doubt.kind == "axes" and (is_beside or not has_more):
+            continue
         if is_beside and not (is_kernel_asked and doubt.kind == "bandwidth"):
             there.append(doubt)
         elif doubt.is_misleading or doubt.kind == "axes":
             advice = () if doubt.advice is None else (doubt.advice,)
-            warn(doubt.text, _category([doubt]), *advice)
+            kind = ExchangeableAxes if doubt.kind == "axes" else Misleading
+            warn(doubt.text, kind, *advice)
     if there:
-        warn(beside(there), _category(there))
-
-
-def _category(doubts: Sequence[Doubt]) -> type[Misleading]:
-    return ExchangeableAxes if {doubt.kind for doubt in doubts} == {"axes"} else Misleading
+        warn(beside(there), Misleading)
 
 
 def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -259,6 +259,8 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     evidence = None
     if curved is not None:
         groups = [c for c in factors if c.name not in proposal.active]
+        colour = None if table is None or table.colour is None else table.colour.name
+        groups.sort(key=lambda c: c.name != colour)  # that of the map comes first
         evidence = evidence_of(
             model,
             curved,
@@ -370,7 +372,7 @@ def _doubts(
             if proposal.analysis == "pca":
                 found += of_size(Scores.of(model), active)
         is_kernel = proposal.analysis == "kpca"
-        counted = float(table.matrix().sum()) if table and proposal.analysis == "ca" else None
+        counted = _counted(table) if table and proposal.analysis == "ca" else None
         which = "curved" if is_kernel else "straight"
         found += doubts_of(model, names, which=which, counted=counted)
         if curved is not None:
@@ -380,6 +382,12 @@ def _doubts(
             found += of_bandwidth(kernel_model.kernel_, _some(kernel_model))
         found += of_ellipses(None if table is None else table.colour)
     return found
+
+
+def _counted(table: Table) -> float | None:
+    """Return the total of a table of counts; shares are of a total that is not known."""
+    cells = table.matrix()
+    return float(cells.sum()) if np.array_equal(cells, np.round(cells)) else None
 
 
 def _some(model: KernelPCA) -> Any:

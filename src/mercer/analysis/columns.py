@@ -62,8 +62,17 @@ FEWEST_COUNTED, MOST_CODES = 3, 5
 MOST_CATEGORIES = 100
 """Rows or columns of a table of counts up to which a map can name them."""
 
-FEW_TO_MANY, UNLIKE = 5.0, 100.0
+FEW_TO_MANY, UNLIKE = 5.0, 20.0
 """The largest count of a usual column in terms of its smallest, and of totals in one unit."""
+
+MANY = 20
+"""The largest count of a usual table at least: scales of answers end before."""
+
+MEASURED = re.compile(
+    r"(?i)(.*[\W_])?(per|rate|index|income|wage|salary|price|cost|debt|savings|gdp|age|score|marks?|"
+    r"weight|height|length|width|area|speed|temperature|usd|eur|gbp|dollars?|euros?)([\W_].*)?"
+)
+"""Names of columns that measure and do not count."""
 
 ALIKE = 3.0
 """Spreads within this factor may well be in one unit."""
@@ -172,8 +181,9 @@ def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
     """Whether a table of counts crosses categories, so that its profiles are what it shows.
 
     Rows have words for names, no cell is missing, and there are no more rows or columns than a map
-    can name. Counts range from few to many, where marks, ages and percentages do not, and columns
-    in different units would differ more in their totals.
+    can name. Counts range from few to many, where marks, ages and percentages do not; scales of
+    answers end early, columns in different units would differ more in their totals, and no name
+    speaks of a unit or of money.
 
     >>> tasks = {"wife": [156, 82, 12, 0], "both": [14, 15, 46, 153], "husband": [2, 75, 23, 6]}
     >>> table = Table.of(tasks, row_names=["laundry", "driving", "official", "holidays"])
@@ -188,6 +198,8 @@ def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
         return False
     if len(columns) > MOST_CATEGORIES or not are_counts(table, columns):
         return False
+    if any(_ends_with_unit(c.name) or MEASURED.fullmatch(c.name) for c in columns):
+        return False
     cells = np.column_stack([column.values for column in columns])
     has_gaps = not np.all(np.isfinite(cells)) or any(c.name in table.imputed for c in columns)
     if has_gaps or 2 * sum(map(is_number, table.row_names or ())) >= len(table):
@@ -196,7 +208,18 @@ def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
     ranges = cells.max(axis=0) / np.maximum(cells.min(axis=0), 1.0)
     is_wide = np.median(ranges) >= FEW_TO_MANY and ranges.min() >= ALIKE
     is_in_one_unit = totals.max() <= UNLIKE * totals.min()
-    return bool(is_wide and is_in_one_unit and np.all(cells.sum(axis=1) > 0))
+    are_many = np.median(cells.max(axis=0)) >= MANY
+    return bool(is_wide and are_many and is_in_one_unit and np.all(cells.sum(axis=1) > 0))
+
+
+def _ends_with_unit(name: str) -> bool:
+    """Whether the name of a column ends with a unit after another word.
+
+    >>> _ends_with_unit("debt_eur"), _ends_with_unit("length (mm)"), _ends_with_unit("H")
+    (True, True, False)
+    """
+    words = re.split(r"[\s_.(\[/]+", name.strip().rstrip(")]"))
+    return len(words) > 1 and UNITS.fullmatch(words[-1]) is not None
 
 
 def share_a_unit(names: Iterable[str]) -> bool:
@@ -278,6 +301,13 @@ def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
             "measurement"
         )
         yield Doubt("counts", text, "table", other)
+
+
+def guess_doubt() -> Iterator[Doubt]:
+    """Yield that a table analysed as counts, which nobody said, may be one of measurements."""
+    other = Advice("method", "pca")
+    text = f"the cells were taken for counts: if each column measures something, {other}"
+    yield Doubt("counts", text, "table", other)
 
 
 def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:

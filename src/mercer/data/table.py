@@ -278,8 +278,9 @@ class Table(Shown):
         factors = [column for column in self.columns() if column.role is Role.FACTOR]
         chosen = (c for c in factors if c.name == self.coloured)
         few = (c for c in factors if 1 < len(c.levels) <= MOST_COLOURS)
-        fewest = sorted(factors, key=lambda c: len(c.levels)) if len(factors) > 1 else factors
-        return next(chain(chosen, few, fewest), None)
+        telling = (c for c in factors if len(c.levels) > 1)
+        fewest = sorted(telling, key=lambda c: len(c.levels))
+        return next(chain(chosen, few, fewest, factors), None)
 
     def matrix(self) -> Array:
         """Return the active columns as a read-only n x p array; without a copy if all are."""

@@ -43,6 +43,7 @@ from mercer.page.sentences import (
     result,
 )
 from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
+from mercer.pictures.clouds import SHADED
 from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
@@ -166,7 +167,8 @@ def _pictures(
     kinds = [{e.of for e in one.elements} for one in (subject, curved)]
     alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
-    notes = (n for n in beside.notes if n not in drawn[first].notes)
+    told = {note for note in drawn[first].notes if not note.startswith(SHADED)}
+    notes = (note for note in beside.notes if note not in told)
     yield "curved", replace(beside, notes=(said, *notes))
     yield from ((name, drawn[name]) for name in others if name != "gram")
     if not is_live:

@@ -185,8 +185,9 @@ def _colour_said(subject: Subject) -> Iterator[str]:
         return
     first = next(column for column in table.columns() if column.role is Role.FACTOR)
     if first.name != colour.name:
-        names, many = (clean(name, 40) for name in (colour.name, first.name)), len(first.levels)
-        yield 'Coloured by "{}", which has few levels; "{}" has {}.'.format(*names, many)
+        own, other = (f'"{clean(c.name, 40)}"' for c in (colour, first))
+        counts = f"{count_of(len(colour.levels), 'level')}; {other} has {len(first.levels)}"
+        yield f"Coloured by {own}, which has {counts}."
 
 
 def _scree(subject: Subject, choices: Choices) -> Panel:

@@ -213,12 +213,16 @@ def spaced(count: int) -> str:
     return f"{count:,}".replace(",", "\u00a0")
 
 
+SHADED = "The shading is the density of all"
+"""How the note of a map begins that does not draw everyone, which each such map has."""
+
+
 def thinned(colours: Coloured, count: int, rows: Array | None = None) -> tuple[Array, str]:
     """Return the rows of a crowd to draw, unless they are given, and the sentence that says so."""
     groups = tuple(g.rows for g in colours.groups) or (np.arange(count),)
     rows = sampled(groups) if rows is None else rows
     how = f"within each {colours.title or 'group'}" if len(groups) > 1 else "at random"
     return rows, (
-        f"The shading is the density of all {spaced(count)} individuals; the points are a sample "
+        f"{SHADED} {spaced(count)} individuals; the points are a sample "
         f"of {spaced(len(rows))}, drawn {how}."
     )
