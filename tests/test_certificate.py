@@ -130,7 +130,7 @@ def test_a_bound_by_a_root_is_never_below_it_where_roots_lie_close_together() ->
         coefficients = np.poly(roots)[::-1].copy()
         found = _largest_root(np.append(0.0, coefficients[1:]), np.zeros(2), -coefficients[0])
         assert roots.max() <= found < 1.001
-        below += (1.0 + 1e-9) * np.roots(coefficients[::-1]).real.max() < roots.max()
+        below += int((1.0 + 1e-9) * np.roots(coefficients[::-1]).real.max() < roots.max())
     assert below > 0  # so that the proof has something to do
 
 

@@ -63,7 +63,8 @@ def test_observations_keep_their_names_and_factors(form: Any) -> None:
 
 def test_a_sparse_matrix_whose_zeros_do_not_fit_is_not_written_out() -> None:
     huge = cells(COUNTS)
-    huge.X = sparse.csr_matrix((10**6, 30_000), dtype=np.float32)  # type: ignore[arg-type]
+    shape: Any = (10**6, 30_000)
+    huge.X = sparse.csr_matrix(shape, dtype=np.float32)
     with pytest.raises(mc.errors.TooLarge, match="written out with its zeros"):
         read(huge)
 

@@ -872,7 +872,7 @@ def test_p_values_on_landmarks_are_uniform_where_columns_are_independent() -> No
 
 def test_columns_with_features_of_their_own_are_permuted_as_the_rows_of_their_kernel() -> None:
     rng = np.random.default_rng(6)
-    table = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
+    table: dict[str, Any] = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
     table["c"] = rng.standard_normal(30)
     model = mc.FAMD().fit(table)
     rows = Drawn(15, seed=3).indices(30, 3)

@@ -541,7 +541,7 @@ def test_the_code_of_an_analysis_makes_both_maps_again(
 @pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")  # of noise
 def test_both_kinds_of_columns_have_their_contributions_and_one_arrow_makes_no_circle() -> None:
     rng = np.random.default_rng(1)
-    table = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
+    table: dict[str, Any] = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
     table["c"] = rng.normal(size=30)
     for more in (False, True):
         if more:

@@ -176,8 +176,8 @@ def _finite(name: str, values: Array) -> tuple[Array, float]:
 
 def _of_numbers(name: str, values: Array, labels: Array, count: int) -> Iterator[dict[str, Any]]:
     values, unit = _finite(name, values)
-    N, mean, spread = len(values), values.mean(), values.std()
-    spread = spread if np.ptp(values) > 0 else 0.0
+    N, mean = len(values), values.mean()
+    spread = float(values.std()) if np.ptp(values) > 0 else 0.0
     for label in range(1, count + 1):
         mine = values[labels == label]
         n = len(mine)

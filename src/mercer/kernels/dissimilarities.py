@@ -57,11 +57,13 @@ def _chi_square(x: Array, y: Array, fitted: Array) -> Array:
 
 
 def _hellinger(x: Array, y: Array, fitted: Array) -> Array:
-    return cdist(*(np.sqrt(rows / rows.sum(axis=1, keepdims=True)) for rows in (x, y)))
+    a, b = (np.sqrt(rows / rows.sum(axis=1, keepdims=True)) for rows in (x, y))
+    return cdist(a, b)
 
 
 def _chord(x: Array, y: Array, fitted: Array) -> Array:
-    return cdist(*(rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x, y)))
+    a, b = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x, y))
+    return cdist(a, b)
 
 
 def _aitchison(x: Array, y: Array, fitted: Array) -> Array:

@@ -171,7 +171,7 @@ def descend(
         callback=after_iteration,
         options=options,
     )
-    slope = float(np.max(np.abs(result.jac)))
+    slope = float(np.max(np.abs(np.asarray(result.jac, float))))
     has_converged = result.status == 0 or (result.status == 2 and slope <= ROUNDING_STOP * tol)
     x = result.x.reshape(start.shape)
     return End(x, float(result.fun), bool(has_converged), int(result.nit))

@@ -442,7 +442,7 @@ def _refuse_separable(Q: Array, y: Array) -> None:
     sizes = np.max(np.abs(Q), axis=0)
     margins = y[:, None] * (Q / np.where(sizes > 0, sizes, 1.0))
     found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1.0, 1.0))
-    if found.status == 0 and float(margins.sum(axis=0) @ found.x) > SEPARATING * len(y):
+    if found.status == 0 and float(margins.sum(axis=0) @ np.asarray(found.x)) > SEPARATING * len(y):
         raise InvalidInput(
             "a function of the null space separates the labels -1 and 1, so the logistic loss "
             "falls for ever along it and has no minimum: take a smaller null space or another loss"
