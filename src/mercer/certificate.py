@@ -36,7 +36,7 @@ class Certificate(Shown):
         "is_ordered": "whether none can have been missed",
         "sines": "of the angle between the first axes and the true space",
         "assumptions": "what each proof rests on",
-        "failure_probability": "of the random vectors",
+        "failure_probability": "of random vectors or points",
         "rounding": "bounded, or estimated",
     }
 

@@ -149,6 +149,7 @@ class LowRank(Factored):
     features: Features
     trace: float
     missing: Array
+    entry: float = 0.0  # the rounding of what is missing of a point
 
     @property
     def trace_error(self) -> float:
@@ -156,7 +157,8 @@ class LowRank(Factored):
 
     def bounds(self, weights: Array) -> tuple[float, float]:
         largest = float(np.max(weights, initial=0.0))
-        return largest * self.below, max(float(weights @ self.missing), 0.0) + largest * self.below
+        missing = max(float(weights @ self.missing), 0.0) + float(weights.sum()) * self.entry
+        return largest * self.below, missing + largest * self.below
 
 
 def row_squares(factor: Array) -> Array:
@@ -451,17 +453,19 @@ def _finished(
             f"{missing[worst]:.6g}: the kernel is not positive definite, so it has no Nyström "
             "approximation"
         )
+    gap = max(float(missing.sum()), 0.0) + 2.0 * len(factor) * entry + error
     return LowRank(
         factor=factor,
         how=how,
         features=features,
         below=error,
-        above=max(float(missing.sum()), 0.0) + error,
-        trace_gap=max(float(missing.sum()), 0.0) + error,
+        above=gap,
+        trace_gap=gap,
         assumption=f"positive semidefinite {'by construction' if gram.kernel.proof else 'assumed'}",
         roots=np.ones((len(factor), 1)),
         trace=float(diagonal.sum()),
         missing=missing,
+        entry=2.0 * entry,
     )
 
 

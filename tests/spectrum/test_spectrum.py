@@ -24,7 +24,7 @@ from mercer.davidson import Iteration
 from mercer.engines import lapack
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
-from mercer.errors import MissedAxes, NotConverged, NotEnoughMemory, RoundingLimit
+from mercer.errors import MissedAxes, NoInertia, NotConverged, NotEnoughMemory, RoundingLimit
 from mercer.gram import Centred, Gram
 from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
@@ -33,6 +33,7 @@ from mercer.spectrum.exact import points_left_out
 from mercer.spectrum.leading import refuse_beyond_budget, smaller
 from mercer.spectrum.missing import (
     Missing,
+    largest_eigenvalue,
     largest_mean,
     largest_shortfall,
     sampled_norm,
@@ -855,6 +856,37 @@ def test_a_mean_is_excluded_as_often_as_it_may_be(monkeypatch: pytest.MonkeyPatc
     drawn = rng.binomial(500, p, 4000) / 500
     missed = np.mean([largest_mean(mean, 500) < p for mean in drawn])
     assert 0.001 < missed <= 0.05
+
+
+def test_an_approximation_of_nothing_ends() -> None:
+    """Values that are all 0, of which rounding could still be something."""
+    x = np.zeros((6, 2))
+    for kernel in (mc.Polynomial(2, 0.0), mc.Linear() * mc.Gaussian(1.0)):
+        with pytest.raises(NoInertia):
+            mc.KernelPCA(1, kernel=kernel, method="nystrom", random_state=0).fit(x)
+    assert largest_eigenvalue(np.array([[0.0, -1.0], [-1.0, 0.0]])) >= 1.0
+
+
+def test_no_chance_is_named_where_nothing_was_drawn() -> None:
+    x = latent(60)
+    for gram in (
+        Gram(mc.Gaussian(2.0), x),
+        Gram(mc.FromFunction(lambda a, b: float(np.exp(-np.sum((a - b) ** 2)))), x),
+    ):
+        found = leading(gram.centred(), 2, method="nystrom", landmarks=10, random_state=0)
+        assert found.certificate.failure_probability == 0.0
+
+
+def test_the_rounding_of_what_is_missing_is_part_of_its_bound() -> None:
+    """Where nearly everything is missing, its trace rounds by more than the factor does."""
+    for seed in range(60):
+        s = np.random.default_rng(seed).uniform(0.5, 2.0, 100)
+        x = np.c_[s * np.sin(1e-3), s * np.cos(1e-3)]
+        truth = np.sum(x.astype(np.longdouble) ** 2)
+        found = leading(
+            Gram(mc.Linear(), x), 1, method="nystrom", landmarks=[[1.0, 0.0]], random_state=0
+        )
+        assert truth <= found.certificate.upper[0] < 1.000001 * truth
 
 
 def test_points_that_are_all_the_same_have_a_finite_approximation() -> None:

@@ -76,7 +76,7 @@ def approximate(
             found = low_rank.centred(operator.weights, copy=False)
         above = min(found.above, norm.value + found.below)
         missing = Missing(base, low_rank.missing, low_rank.below, weights, above, random_state)
-        if norm.is_sampled or missing.size(found.rank) < len(weights):
+        if norm.is_sampled or missing.is_sampled(found.rank):
             found = replace(found, failure_probability=FAILURE)
         found = replace(found, above=above)
         spectrum = of_factor(
@@ -118,8 +118,9 @@ def of_factor(
     vectors, seen = inner.start(max(kept, pairs)), None
     if missing is not None:
         energies = missing.along(vectors[:, :pairs], operator)
-        rounding = _rounding(inner, vectors[:, :pairs])
-        seen = Seen(*energies, rounding, min(operator.above, likely + rounding))
+        rounding, defect = _rounding(inner, vectors[:, :pairs])
+        bounds = energies.bounds + 2.0 * defect * operator.above  # of vectors nearly orthonormal
+        seen = Seen(bounds, energies.likely, rounding, min(operator.above, likely + rounding))
     vectors = vectors[:, :kept]
     turn = orientation(vectors, operator)
     return _spectrum(
@@ -143,18 +144,18 @@ class Seen(NamedTuple):
     norm: float
 
 
-def _rounding(inner: LowRankInverse, axes: Array) -> float:
+def _rounding(inner: LowRankInverse, axes: Array) -> tuple[float, float]:
     r"""Bound the norm of what computed axes U = FA leave: that of FF*U - UΘ, as if orthonormal.
 
     .. math:: FF^*U - U\Theta = F (F^*F A - A\Theta), \quad \|Q - U\| \le \|U^*U - I\|
 
     for the nearest orthonormal Q. In the basis of Q and its complement FF* is Θ and a rest, each up
     to twice that norm, and the largest eigenvalue of the rest is at most the first that Θ does not
-    have up to as many such errors as there are axes (Ky Fan).
+    have up to as many such errors as there are axes (Ky Fan). ‖Q - U‖ is returned too.
     """
     b = axes.shape[1]
     if not b:
-        return 0.0
+        return 0.0, 0.0
     values, first = inner.values[:b], float(inner.values[0])
     small = inner.axes[:, :b] / np.sqrt(values)
     trace = float(np.trace(inner.squares).real)
@@ -163,7 +164,7 @@ def _rounding(inner: LowRankInverse, axes: Array) -> float:
     left += unit * float(np.linalg.norm(small))
     defect = float(np.linalg.norm(axes.conj().T @ axes - np.eye(b)))
     each = 2.0 * float(np.sqrt(first)) * left + 2.0 * defect * first
-    return float(2.0 * (b + 2) * each + unit)
+    return float(2.0 * (b + 2) * each + unit), defect
 
 
 def of_covariances(
@@ -271,10 +272,12 @@ def _certified(values: Array, count: int, operator: Factored, seen: Seen | None)
     name, widest = f"{operator.how}: what it is missing", values[:count] + operator.above
     upper, bounds = widest, [name] * count
     if seen is not None and len(seen.energies):
-        ends = _ends(values, count, seen.energies, operator.above, seen.rounding)
+        norm = operator.above + operator.below  # of what is missing, made semidefinite
+        ends = _ends(values, count, seen.energies, norm, seen.rounding)
         upper = ends[:count]
         bounds = [f"{name} along the axes" if is_so else name for is_so in upper < widest]
-        sines = np.minimum(sines, _sines(values, ends, seen, operator.above))
+        upper = np.minimum(upper, widest)
+        sines = np.minimum(sines, _sines(values, ends, seen, norm, operator.below))
     return Certificate(
         lower=values[:count] - operator.below,
         upper=upper,
@@ -307,16 +310,16 @@ def _ends(values: Array, count: int, energies: Array, norm: float, rounding: flo
     return ends
 
 
-def _sines(values: Array, upper: Array, seen: Seen, norm: float) -> Array:
+def _sines(values: Array, upper: Array, seen: Seen, norm: float, below: float) -> Array:
     r"""Bound the angle between the space of the first k axes Q and the true one.
 
     .. math:: \|EQ\|^2 \le \|E\| \operatorname{tr} Q^*EQ, \quad
         \sin\angle \le \frac{\|EQ\|}{\theta_k - \lambda_{k+1}}
 
-    (E² ⪯ ‖E‖E; Davis and Kahan).
+    (E² ⪯ ‖E‖E; Davis and Kahan), where E is semidefinite up to ``below``.
     """
     count = len(upper) - 1
     energies = np.append(seen.energies, np.full(count, norm))[:count]
-    residuals = np.sqrt(norm * np.cumsum(energies)) + seen.rounding
+    residuals = np.sqrt(norm * np.cumsum(energies)) + below + seen.rounding
     gaps = values[:count] - upper[1:] - seen.rounding
     return np.where(gaps > residuals, residuals / np.where(gaps > 0.0, gaps, 1.0), 1.0)

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
+from scipy.sparse import linalg as sparse
 
 from mercer.certificate import FAILURE
 from mercer.check import Array, as_numpy
 from mercer.engines.held import Held, beside, to_host
-from mercer.engines.lapack import factor_in_place
+from mercer.engines.lapack import factor_in_place, norm_bound
 from mercer.gram import Gram
 from mercer.lowrank import Factored, LowRank
 from mercer.points import take
@@ -31,8 +32,10 @@ BUDGETED = 240
 TILED = 64_000_000
 """Bytes that tiles of a product take: under a smaller budget no points are drawn."""
 
-POWER_STEPS, MARGIN = 30, 1.05
-"""Products that find the largest eigenvalue nearly, and steps upwards until it is proved."""
+FEW, DIGITS, MARGIN, LEAST = 100, 1e-2, 1.05, 1e-3
+"""Points whose matrix is decomposed; of more the largest eigenvalue is found to two digits, or is a
+thousandth of a norm that is easily known, and proved in steps upwards, of which this is the first.
+"""
 
 NORM, POINTS = 3, 4
 """Numbers that keep these draws apart from each other and from others with the same seed."""
@@ -60,7 +63,7 @@ STEPS = 60
 
 
 class Energies(NamedTuple):
-    """What is missing along axes: bounds, and what a sample says, whose mean is rather too much."""
+    """What is missing along axes: bounds, and what a sample says, which is too much on average."""
 
     bounds: Array
     likely: Array
@@ -128,6 +131,10 @@ class Missing:
         if self.gram.kernel.is_costly:
             return min(n, isqrt(n * rank // COSTLY))
         return min(n, max(SHORT, isqrt(n * rank // 2)))
+
+    def is_sampled(self, rank: int) -> bool:
+        """Whether points are drawn: neither all of them, nor too few to say anything."""
+        return FEWEST_POINTS <= self.size(rank) < self.gram.shape[0]
 
     def along(self, axes: Array, found: Factored, size: int | None = None) -> Energies:
         """Return what is missing along each axis of the approximation ``found``, at most."""
@@ -226,7 +233,10 @@ def upper_values(values: Array, energies: Array, beyond: float, norm: float) -> 
     b = len(values)
     tops, weights = np.append(values, beyond), np.append(energies, norm)
     later = np.arange(b + 1) >= np.arange(b)[:, None]
-    low, high = values.copy(), values + np.minimum(np.sum(later * weights, axis=1), norm)
+    low, high = (
+        values.copy(),
+        values + np.minimum(np.sum(np.where(later, weights, 0.0), axis=1), norm),
+    )
     last = values + norm
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
@@ -239,7 +249,7 @@ def upper_values(values: Array, energies: Array, beyond: float, norm: float) -> 
 
 
 class Norm(NamedTuple):
-    """A bound for a norm, whether it rests on a sample, and what that says of it, also too much."""
+    """A bound for a norm, whether it rests on a sample, and what that says: too much on average."""
 
     value: float
     is_sampled: bool
@@ -319,26 +329,35 @@ def largest_eigenvalue(A: Array) -> float:
     Cholesky's factor proves it, whose rounding is part of the bound (Higham).
 
     >>> A = np.diag([3.0, 2.0, -5.0])
-    >>> bool(3.0 <= largest_eigenvalue(A) < 3.2)
-    True
+    >>> bool(3.0 <= largest_eigenvalue(A) < 3.2), largest_eigenvalue(np.zeros((2, 2)))
+    (True, 0.0)
     """
-    n, v = len(A), np.ones(len(A)) / np.sqrt(len(A))
-    floor = float(np.max(np.diag(A).real, initial=0.0))
-    for _ in range(POWER_STEPS):
-        image = A @ v
-        length = float(np.linalg.norm(image))
-        floor = max(floor, float(np.vdot(v, image).real))
-        if not length > 0.0:
-            break
-        v = image / length
-    bound, unit = MARGIN * floor, float(np.finfo(float).eps)
-    while True:
+    n, most = len(A), norm_bound(A)
+    if not 0.0 < most < np.inf:
+        return most
+    floor = max(_nearly_largest(A), LEAST * most)
+    bound, step, unit = MARGIN * floor, MARGIN, float(np.finfo(float).eps)
+    while bound < most:
         rest = np.negative(A, order="F")
         rest[np.diag_indices(n)] += bound
         slack = 2.0 * (n + 2) * unit * float(np.sum(np.abs(np.diag(rest))))
         if factor_in_place(rest):
-            return bound + slack
-        bound = MARGIN * max(bound, slack)
+            return min(bound + slack, most)
+        bound, step = bound * step, step * step
+    return most
+
+
+def _nearly_largest(A: Array) -> float:
+    """Return the largest eigenvalue to a few digits, from below."""
+    n = len(A)
+    if n <= FEW:
+        return float(np.linalg.eigvalsh(A)[-1])
+    start = np.random.default_rng(0).standard_normal(n).astype(A.dtype)
+    try:
+        found = sparse.eigsh(A, 1, which="LA", tol=DIGITS, v0=start, return_eigenvectors=False)
+        return float(found[0])
+    except sparse.ArpackNoConvergence:
+        return float(np.max(np.diag(A).real))
 
 
 def drawn_rows(p: Array, size: int, random_state: int | None, apart: int) -> tuple[Array, Array]:

@@ -298,9 +298,9 @@ def refuse_too_large(operator: Operator, *sums: float) -> None:
 def clusters(values: Array, lower: Array, upper: Array) -> tuple[tuple[int, ...], ...]:
     """Return groups of axes whose eigenvalues cannot be told apart, the next one after included.
 
-    Two that follow each other are apart if the one's interval ends above where the other's begins,
-    and if they differ by more than rounding does to the axes. ``upper`` has an entry for the next
-    one too, if there is one.
+    Two that follow each other are apart if the larger one is above all that the next may be, from
+    ``lower`` to ``upper``, and if they differ by more than rounding does to the axes. ``upper`` has
+    an entry for the next one too, if there is one.
 
     >>> one, none = np.array([3.0, 2.0, 1.9, 1.0]), np.zeros(3)
     >>> clusters(one, one[:3] - 0.1, one + 0.1), clusters(one, one[:3], one)
