@@ -505,6 +505,42 @@ def test_work_on_data_that_are_explored_no_more_is_not_taken_for_the_new(
     assert {one["name"] for one in nearest} <= set(mc.datasets.decathlon().row_names or ())
 
 
+@pytest.mark.parametrize("what", ["analysis", "slide"])
+def test_a_cancel_that_comes_late_leaves_the_map_that_is_shown(
+    house: House, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    client = Client(house)
+    assert client.analysis().status_code == 200
+    visitor = house.visitor(client.about["visitor"])
+    assert visitor is not None
+    shown, nearest = visitor.study.subject, client.ask("card", {"row": 0}).json()
+    begun, ended = threading.Event(), threading.Event()
+
+    def late(value: Any, real: Any = server._embedded) -> str:
+        begun.set()
+        ended.wait(30)
+        return str(real(value))
+
+    with monkeypatch.context() as slow:
+        slow.setattr(server, "_embedded", late)
+        answers: list[Any] = []
+        asked = {"state": {"kernel": "laplacian(1.0)"}}
+        old = threading.Thread(target=lambda: answers.append(client.ask(what, asked)))
+        old.start()
+        assert begun.wait(30)
+        assert client.ask("cancel", {"kind": what}).status_code == 200
+        ended.set()
+        old.join()
+    assert answers[0].status_code == 204
+    assert visitor.study.subject is shown
+    assert visitor.study.drawn is None
+    assert client.ask("card", {"row": 0}).json() == nearest
+    assert client.ask(what, asked).status_code == 200
+    assert (
+        (visitor.study.subject is shown) == (what == "slide") == (visitor.study.drawn is not None)
+    )
+
+
 def test_a_question_that_a_newer_one_replaced_is_no_error(house: House) -> None:
     answer = Desk(house, TOKEN)._refusal(Superseded("nobody waits for this any more"))
     assert (answer.status_code, answer.body) == (204, b"")
