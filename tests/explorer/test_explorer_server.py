@@ -951,6 +951,25 @@ def test_given_distances_name_the_nearest() -> None:
     assert found[0]["distance"] == D[0, found[0]["row"]]
 
 
+def test_axes_of_counts_are_functions_of_counts(house: House) -> None:
+    rng = np.random.default_rng(0)
+    body = "\n".join(f"r{i}," + ",".join(map(str, rng.poisson([9, 1, 4, 20]))) for i in range(12))
+    client = Client(house)
+    client.ask("upload", content=f"name,a,b,c,d\n{body}\n".encode())
+    shown = client.analysis(method="ca").json()["explorer"]
+    assert shown["functions"] == ["a", "b", "c", "d"]
+    found = client.ask("function", {"axis": 1, "on": ["a", "b"]})
+    assert found.status_code == 200
+    assert found.json()["on"] == ["a", "b"]
+    rows = [(0, 9, 0, 0), (0, 3, 0, 0), (4, 0, 0, 0), (0, 0, 5, 0), (0, 0, 0, 7), (0, 0, 2, 1)]
+    body = "\n".join(f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(rows))
+    client.ask("upload", content=f"name,a,b,c,d\n{body}\n".encode())
+    assert client.analysis(method="ca").status_code == 200
+    found = client.ask("function", {"axis": 1, "on": ["a", "b"]})  # all of its medians are 0
+    assert found.status_code == 422
+    assert "Dim 1 is not drawn over a and b: some of their values do not exist" in found.text
+
+
 def test_a_slide_lies_as_near_as_it_can_to_the_map_before(client: Client) -> None:
     client.analysis(bandwidth=2.0)
     before = client.ask("slide", {"state": {"bandwidth": 2.0}}).json()["space"]
