@@ -481,9 +481,12 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_state_before(
     assert first.stdout.readline().strip() == b"waits"
     first.kill()
     first.communicate()
-    (part,) = tmp_path.glob(".mercer-*.part")  # what it was writing
-    assert list(tmp_path.glob("run.previous.*"))
-    others = [tmp_path / name for name in (".mercer-notes.part", "run.previous.old", part.name[1:])]
+    second, part = sorted(tmp_path.glob(".mercer-*.part"), key=lambda place: len(place.name))[::-1]
+    assert second.name.startswith(".mercer-run.previous-")
+    assert second.samefile(file)
+    copies = ["run.previous.old", "run.previous.20261118", "run.previous.1", ".mercer-notes.part"]
+    another = second.name.replace("run", "another run")  # which may be at work on it
+    others = [tmp_path / name for name in (*copies, another, part.name[1:], second.name[1:])]
     for other in others:
         other.write_text("not ours")
     assert file.read_bytes() == (tmp_path / "run.copy").read_bytes()
@@ -526,6 +529,34 @@ def test_what_is_being_written_is_not_abandoned(
     assert (tmp_path / "file").read_bytes() == b"again"
     assert calls[0] == 3  # of the first name, of who removes it, and of the second
     assert {place.name for place in tmp_path.iterdir()} == {"file", link.name}
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_copies_beside_a_checkpoint_are_the_users(is_own: bool, tmp_path: Path) -> None:
+    run, copy = tmp_path / "run.ckpt", tmp_path / "run.ckpt.previous.20261118"
+    CheckpointFile(run, {"kernel": "linear()"}).save({"passes": 1})
+    copy.write_bytes(run.read_bytes())
+    file = CheckpointFile(run, {"kernel": "linear()" if is_own else "gaussian()"})
+    with file.alone():
+        if is_own:
+            file.save({"passes": 2})
+        else:
+            with pytest.raises(InvalidInput, match="another run"):
+                file.load()
+    left = {run, copy, *([file.previous] if is_own else [])}
+    assert set(tmp_path.iterdir()) == left
+
+
+def test_a_file_has_its_lock_until_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(here: Path, there: Path, real: Any = os.replace) -> None:
+        remove_abandoned(tmp_path)
+        real(here, there)
+
+    monkeypatch.setattr(os, "replace", late)
+    write_whole(tmp_path / "file", [b"whole"])
+    assert (tmp_path / "file").read_bytes() == b"whole"
 
 
 def assert_goes_on(command: list[str]) -> None:

@@ -505,6 +505,42 @@ def test_work_on_data_that_are_explored_no_more_is_not_taken_for_the_new(
     assert {one["name"] for one in nearest} <= set(mc.datasets.decathlon().row_names or ())
 
 
+@pytest.mark.parametrize("what", ["analysis", "slide"])
+def test_a_cancel_that_comes_late_leaves_the_map_that_is_shown(
+    house: House, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    client = Client(house)
+    assert client.analysis().status_code == 200
+    visitor = house.visitor(client.about["visitor"])
+    assert visitor is not None
+    shown, nearest = visitor.study.subject, client.ask("card", {"row": 0}).json()
+    begun, ended = threading.Event(), threading.Event()
+
+    def late(value: Any, real: Any = server._embedded) -> str:
+        begun.set()
+        ended.wait(30)
+        return str(real(value))
+
+    with monkeypatch.context() as slow:
+        slow.setattr(server, "_embedded", late)
+        answers: list[Any] = []
+        asked = {"state": {"kernel": "laplacian(1.0)"}}
+        old = threading.Thread(target=lambda: answers.append(client.ask(what, asked)))
+        old.start()
+        assert begun.wait(30)
+        assert client.ask("cancel", {"kind": what}).status_code == 200
+        ended.set()
+        old.join()
+    assert answers[0].status_code == 204
+    assert visitor.study.subject is shown
+    assert visitor.study.drawn is None
+    assert client.ask("card", {"row": 0}).json() == nearest
+    assert client.ask(what, asked).status_code == 200
+    assert (
+        (visitor.study.subject is shown) == (what == "slide") == (visitor.study.drawn is not None)
+    )
+
+
 def test_a_question_that_a_newer_one_replaced_is_no_error(house: House) -> None:
     answer = Desk(house, TOKEN)._refusal(Superseded("nobody waits for this any more"))
     assert (answer.status_code, answer.body) == (204, b"")
@@ -915,6 +951,25 @@ def test_given_distances_name_the_nearest() -> None:
     D = np.asarray(data.values, float)
     assert [near["row"] for near in found] == np.argsort(D[0], kind="stable")[1:6].tolist()
     assert found[0]["distance"] == D[0, found[0]["row"]]
+
+
+def test_axes_of_counts_are_functions_of_counts(house: House) -> None:
+    rng = np.random.default_rng(0)
+    body = "\n".join(f"r{i}," + ",".join(map(str, rng.poisson([9, 1, 4, 20]))) for i in range(12))
+    client = Client(house)
+    client.ask("upload", content=f"name,a,b,c,d\n{body}\n".encode())
+    shown = client.analysis(method="ca").json()["explorer"]
+    assert shown["functions"] == ["a", "b", "c", "d"]
+    found = client.ask("function", {"axis": 1, "on": ["a", "b"]})
+    assert found.status_code == 200
+    assert found.json()["on"] == ["a", "b"]
+    rows = [(0, 9, 0, 0), (0, 3, 0, 0), (4, 0, 0, 0), (0, 0, 5, 0), (0, 0, 0, 7), (0, 0, 2, 1)]
+    body = "\n".join(f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(rows))
+    client.ask("upload", content=f"name,a,b,c,d\n{body}\n".encode())
+    assert client.analysis(method="ca").status_code == 200
+    found = client.ask("function", {"axis": 1, "on": ["a", "b"]})  # all of its medians are 0
+    assert found.status_code == 422
+    assert "Dim 1 is not drawn over a and b: some of their values do not exist" in found.text
 
 
 def test_a_slide_lies_as_near_as_it_can_to_the_map_before(client: Client) -> None:

@@ -284,6 +284,20 @@ def test_eigenfunctions_are_the_transform_on_the_grid_others_at_their_medians() 
     assert len(pictures.eigenfunctions(model.transform, x, grid=5)) == 2
 
 
+@pytest.mark.parametrize("kernel", [mc.kernels.ChiSquare(), mc.kernels.Aitchison()])
+def test_eigenfunctions_begin_with_the_data_where_there_is_nothing_below(kernel: mc.Kernel) -> None:
+    x = np.random.default_rng(1).exponential(3.0, (20, 3)) + 0.01
+    model = mc.KernelPCA(2, kernel=kernel).fit(x)
+    (panel, _) = pictures.eigenfunctions.describe(model, on=(0, 2), grid=5).panels
+    field = panel.marks[0]
+    assert isinstance(field, Field)
+    assert (field.x[0], field.y[0]) == (x[:, 0].min(), x[:, 2].min())
+    assert panel.x.limits[0] < field.x[0]  # the points at the edge are drawn whole
+    assert panel.x.limits[1] == field.x[-1] > x[:, 0].max()
+    place = [[field.x[4], np.median(x[:, 1]), field.y[3]]]
+    assert field.scale.values[3, 4] == pytest.approx(model.transform(place)[0, 0])
+
+
 def test_four_panels_show_space_and_its_planes() -> None:
     x = np.random.default_rng(1).standard_normal((10, 3))
     axes = pictures.four_panels({"data": x, "moved": x + 1.0})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import platform
 import tempfile
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,16 @@ import pytest
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.errors import NotEnoughMemory
-from mercer.spectrum.room import Room, exact_room, in_file, needed_bytes, room_within
+from mercer.spectrum.room import (
+    MMAP_THRESHOLD,
+    OWN_PAGES,
+    Room,
+    exact_room,
+    free_at_once,
+    in_file,
+    needed_bytes,
+    room_within,
+)
 
 N, D, AXES = 6000, 5, 4
 X = np.random.default_rng(0).standard_normal((N, D)) * [3.0, 2.0, 1.0, 0.5, 0.3]
@@ -109,6 +121,54 @@ def test_a_full_disk_is_told_before_anything_is_written(
         monkeypatch.setattr("mercer.spectrum.room.TemporaryFile", full)
     with pytest.raises(NotEnoughMemory, match=f"none in {folder} either.*TMPDIR"):
         fitted(SHORT.memory)
+
+
+@pytest.mark.parametrize("code", [errno.ENOENT, errno.EACCES, errno.EROFS])
+def test_a_folder_without_files_is_not_called_full(
+    code: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    if code == errno.ENOENT:
+        folder.rmdir()
+    else:  # root may write everywhere, so the system is played
+        monkeypatch.setattr("mercer.spectrum.room.TemporaryFile", refuse)
+    told = f"can be made in {folder}: {os.strerror(code)}. Name a folder that exists .*TMPDIR"
+    with pytest.raises(NotEnoughMemory, match=told) as caught:
+        in_file((7, 3), np.float32)
+    assert "either" not in str(caught.value)
+
+
+def test_a_system_without_any_folder_for_temporary_files_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/no/where"])
+    with pytest.raises(NotEnoughMemory, match="made in any folder: .*/no/where.*TMPDIR"):
+        in_file((7, 3), np.float32)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc's malloc")
+@pytest.mark.parametrize(
+    ("variable", "value", "is_set"),
+    [
+        ("MALLOC_MMAP_THRESHOLD_", "65536", False),
+        ("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.malloc.mmap_threshold=65536", False),
+        ("GLIBC_TUNABLES", "glibc.malloc.check=1", True),
+    ],
+)
+def test_a_threshold_of_malloc_that_the_user_set_stays(
+    variable: str, value: str, is_set: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, value)
+    calls: list[tuple[int, int]] = []
+    played = SimpleNamespace(mallopt=lambda *given: calls.append(given))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: played)
+    free_at_once.__wrapped__()
+    assert calls == [(MMAP_THRESHOLD, OWN_PAGES)] * is_set
 
 
 def test_what_lies_elsewhere_has_no_file() -> None:

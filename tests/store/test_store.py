@@ -459,6 +459,7 @@ def test_a_folder_that_may_not_be_written_is_named(
     monkeypatch.setattr("os.open", refuse)  # root may write everywhere, so the system is played
     with pytest.raises(mc.errors.NotSaved, match=os.strerror(code)):
         save(fitted(), tmp_path / "m.mercer")
+    assert not store_file._unfinished  # nothing was begun, and nothing is to be removed
 
 
 def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path) -> None:

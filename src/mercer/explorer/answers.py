@@ -444,15 +444,22 @@ def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, An
     shown, listed = rows_to_show(made, LIMITS.sample), rows_to_show(made, MOST_POINTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sheet = eigenfunctions.describe(
-            made.model,
-            axes=(axis,),
-            on=places,
-            labels=made.names,
-            rows=shown,
-            grid=FUNCTION,
-            colour=None if made.table is None else made.table.colour,
-        )
+        try:
+            sheet = eigenfunctions.describe(
+                made.model,
+                axes=(axis,),
+                on=places,
+                labels=made.names,
+                rows=shown,
+                grid=FUNCTION,
+                colour=None if made.table is None else made.table.colour,
+            )
+        except InvalidInput as error:  # as of a row of zeros, which has no profile
+            over = "the variables that follow it best" if on is None else listing(list(on))
+            raise InvalidInput(
+                f"Dim {axis} is not drawn over {over}: some of their values do not exist for this "
+                "kernel where the other variables are at their medians"
+            ) from error
     panel = sheet.panels[0]
     held = ["The other variables are at their medians."] if sheet.notes[:1] else []
     return {

@@ -499,30 +499,33 @@ class Desk:
         """Answer with everything that the page shows of a state."""
         state, study = _state(await self._question(request)), visitor.study
 
-        def work(tell: Progress) -> str:
+        def work(tell: Progress) -> tuple[str, Any]:
             with quiet():
                 straight = study.straight_map(state, tell)
                 curved = study.exact_map(state) if state.exact else None
-                found, study.subject = _answers().answer(study.data, state, straight, tell, curved)
-                study.drawn = None
-                return _embedded(found)
+                found, subject = _answers().answer(study.data, state, straight, tell, curved)
+                return _embedded(found), subject
 
-        return await self._worked(request, visitor, "analysis", work)
+        # What nobody waits for any more leaves the map that is shown.
+        page, study.subject = await self._worked(request, visitor, "analysis", work)
+        study.drawn = None
+        return page
 
     async def slide(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the curved map alone, as the slider moves."""
         state, study = _state(await self._question(request)), visitor.study
 
-        def work(tell: Progress) -> str:
+        def work(tell: Progress) -> tuple[str, Any]:
             with quiet():
                 before = study.drawn
                 if before is None and study.subject is not None:
                     before = study.subject.coordinates
                 straight = study.straight_map(state, tell)
-                found, study.drawn = _answers().slide(straight, state, tell, before)
-                return _embedded(found)
+                found, drawn = _answers().slide(straight, state, tell, before)
+                return _embedded(found), drawn
 
-        return await self._worked(request, visitor, "slide", work)
+        page, study.drawn = await self._worked(request, visitor, "slide", work)
+        return page
 
     async def refine(self, request: Any, visitor: Visitor) -> Any:
         """Make the curved map of all individuals, which an analysis with ``exact`` then shows."""

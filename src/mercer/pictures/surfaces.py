@@ -134,6 +134,7 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
         A fitted model, or a function from points to coordinates.
     points : array
         The data, which a model knows; variables other than those shown are held at their medians.
+        The picture reaches a little beyond them, but not below where a kernel refuses it.
     axes : sequence of int, optional
         Which axes, counted from 1; by default all that ``transform`` returns, up to nine.
     on : pair of int, or one in a tuple
@@ -162,16 +163,16 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
     if data.ndim != 2 or max(on) >= data.shape[1] or len(set(on)) < len(on):
         raise InvalidParameter(f"on must name two columns of points of shape {data.shape}")
     size = whole(grid, "grid", least=2)
-    sides = [np.linspace(*spanned(data[:, j]), size) for j in on]
-    places = np.tile(np.median(data[:MEASURED], axis=0), (size ** len(on), 1))
-    for j, values in zip(on, np.meshgrid(*sides), strict=True):
-        places[:, j] = values.ravel()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*feature names")  # the grid has none
-        heights = finite(np.asarray(transform(places)).real, "transform")
+    ends = [spanned(data[:, j]) for j in on]
+    try:
+        sides, heights = _on_grid(transform, data, on, ends, size)
+    except InvalidInput:  # there are no such values, as there are no counts below 0
+        inner = [(float(data[:, j].min()), high) for j, (_, high) in zip(on, ends, strict=True)]
+        sides, heights = _on_grid(transform, data, on, inner, size)
+    called = [f"x{j + 1}" for j in on] if names is None else [str(names[j]) for j in on]
+    edges = [Axis(name, span) for name, span in zip(called, ends, strict=True)]
     count = heights.shape[1]
     listed = chosen(range(1, min(count, 9) + 1) if axes is None else axes, count, how_many=None)
-    called = [f"x{j + 1}" for j in on] if names is None else [str(names[j]) for j in on]
     shown = np.arange(len(data)) if rows is None else np.asarray(rows, int)
     colours, shares = coloured(colour, len(data)), as_shares(spectrum)
     of_points = np.asarray(transform(data)).real if len(on) == 1 else None
@@ -181,24 +182,36 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
         at = at if of_points is None else np.column_stack([at, of_points[:, a - 1]])
         marks = clouds(at, colours, labels, rows=shown, size=3.5, opacity=0.9)
         field = heights[:, a - 1].reshape((size,) * len(on))
-        panels.append(_function(sides, field, marks, called, shares.title(a)))
+        panels.append(_function(sides, field, marks, edges, shares.title(a)))
         panels[-1] = replace(panels[-1], is_equal=has_units and len(on) == 2)
     held = ("Other variables at their medians.",) if data.shape[1] > len(on) else ()
     width = min(columns, len(panels))
     return Sheet(tuple(panels), width, title, (*held, *shares.remarks(listed)), cell=(3.6, 3.3))
 
 
+def _on_grid(
+    transform: Any, data: Array, on: Sequence[int], ends: list[tuple[float, float]], size: int
+) -> tuple[list[Array], Array]:
+    """Return the places of a grid along each variable, and the coordinates of its points."""
+    sides = [np.linspace(low, high, size) for low, high in ends]
+    places = np.tile(np.median(data[:MEASURED], axis=0), (size ** len(on), 1))
+    for j, values in zip(on, np.meshgrid(*sides), strict=True):
+        places[:, j] = values.ravel()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*feature names")  # the grid has none
+        return sides, finite(np.asarray(transform(places)).real, "transform")
+
+
 def _function(
-    sides: list[Array], heights: Array, marks: tuple[Mark, ...], names: list[str], title: str
+    sides: list[Array], heights: Array, marks: tuple[Mark, ...], edges: list[Axis], title: str
 ) -> Panel:
     """Return a coordinate over two variables as contours, over one as a curve."""
-    ends = [Axis(n, (float(v[0]), float(v[-1]))) for n, v in zip(names, sides, strict=False)]
     if len(sides) == 1:
         curve = Lines(sides[0], heights, colour=INK)
         tall = spanned(heights, *(m.y for m in marks if isinstance(m, Points)))
-        return Panel((curve, *marks), ends[0], Axis(title, tall), title=title)
+        return Panel((curve, *marks), edges[0], Axis(title, tall), title=title)
     field = Field(sides[0], sides[1], Scale(heights, "", "diverging"), "contour")
-    return Panel((field, *marks), ends[0], ends[1], title=title)
+    return Panel((field, *marks), edges[0], edges[1], title=title)
 
 
 def variables_to_show(variables: Variables, data: Array) -> tuple[int, ...]:

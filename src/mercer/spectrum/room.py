@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import sys
@@ -42,6 +43,9 @@ ZEROS = 2**22
 
 OWN_PAGES, MMAP_THRESHOLD = 2**21, -3
 """Bytes of an array from which on it has pages of its own, and glibc's number of that setting."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What systems say of a disk, or of somebody's share of it, that has no room left."""
 
 
 class Room(NamedTuple):
@@ -154,9 +158,17 @@ def _factor_bytes(n: int, count: int) -> int:
 def free_at_once() -> None:
     """Let arrays that are freed leave the process, for the rest of its life, where glibc can.
 
-    It would keep arrays of up to 32 MB for later ones, which are of other sizes: the peak of a fit
-    of 30 000 points was 28 % higher.
+    Done before the first fit whose factor goes to a temporary file, and by no other: from then on
+    glibc's ``malloc`` gives whatever takes 2 MB or more pages of its own, in the whole process. It
+    would keep arrays of up to 32 MB for later ones, which are of other sizes: the peak of a fit of
+    30 000 points was 28 % higher. A threshold that the environment sets, by
+    ``MALLOC_MMAP_THRESHOLD_`` or ``GLIBC_TUNABLES``, stays as it is.
     """
+    tunables = os.environ.get("GLIBC_TUNABLES", "").split(":")
+    if "MALLOC_MMAP_THRESHOLD_" in os.environ:
+        return
+    if any(one.startswith("glibc.malloc.mmap_threshold=") for one in tunables):
+        return
     if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, OWN_PAGES)
 
@@ -184,8 +196,24 @@ def in_file(shape: tuple[int, ...], dtype: Any) -> Array:
                 file.flush()
             return np.asarray(np.memmap(cast("Any", file), kind, "r+", shape=shape))
     except OSError as error:
-        raise NotEnoughMemory(
+        raise NotEnoughMemory(_no_file(size, error)) from error
+
+
+def _no_file(size: int, error: OSError) -> str:
+    """Return why there is no temporary file of so many bytes, and what to do."""
+    try:
+        folder = gettempdir()
+    except OSError:  # it has tried all that it knows, and the error lists them
+        folder = "any folder"
+    why = error.strerror or str(error)
+    if error.errno in FULL:
+        return (
             f"{readable(size)} of a temporary file, for which there is no room in memory, have "
-            f"none in {gettempdir()} either: {error}. Give more memory, or name a folder of a "
-            "larger disk in the variable TMPDIR"
-        ) from error
+            f"none in {folder} either: {why}. Give more memory, or name a folder of a larger disk "
+            "in the variable TMPDIR"
+        )
+    return (
+        f"{readable(size)}, for which there is no room in memory, go to a temporary file, and none "
+        f"can be made in {folder}: {why}. Name a folder that exists and may be written in the "
+        "variable TMPDIR, or give more memory"
+    )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class CheckpointFile:
     def __init__(self, path: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.path, self.run = Path(path), dict(run)
         self.previous = self.path.with_name(f"{self.path.name}.previous")
+        self._second = f".mercer-{self.previous.name}-"
         self._is_doubted = False
 
     @contextmanager
@@ -76,13 +78,13 @@ class CheckpointFile:
     def _remove_abandoned(self) -> None:
         """Remove what runs before this one were writing when they were killed.
 
-        No other run has this file now: what lies beside ``FILE.previous`` is nobody's.
+        No other run has this file now: a second name that `save` gave it is nobody's.
         """
         remove_abandoned(self.path.parent)
-        kept = re.compile(rf"{re.escape(self.previous.name)}\.\d+")
+        ours = re.compile(rf"{re.escape(self._second)}[0-9a-f]{{16}}\.part")
         with suppress(OSError):
             for place in list(self.path.parent.iterdir()):
-                if kept.fullmatch(place.name):
+                if ours.fullmatch(place.name):
                     place.unlink()
 
     def load(self) -> Mapping[str, Any] | None:
@@ -106,7 +108,7 @@ class CheckpointFile:
 
         A disk that is full does not end a run that has a state to go on from: it is told once.
         """
-        beside = self.previous.with_name(f"{self.previous.name}.{os.getpid()}")
+        beside = self.path.with_name(f"{self._second}{token_hex(8)}.part")
         with suppress(OSError):
             os.link(self.path, beside)
         try:

@@ -235,7 +235,10 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview
                     file.write(part)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, target)
+                if sys.platform != "win32":  # before the lock ends: nobody takes it for abandoned
+                    os.replace(temporary, target)
+            if sys.platform == "win32":  # where a file that is open keeps its name
+                os.replace(temporary, target)
         finally:
             with suppress(OSError):
                 temporary.unlink()
@@ -254,7 +257,11 @@ def _begun(folder: Path) -> tuple[int, Path]:
         temporary = folder / f".mercer-{secrets.token_hex(8)}.part"
         with _beginning:
             _unfinished.add(temporary)
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            try:
+                handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            except OSError:
+                _unfinished.discard(temporary)
+                raise
         with suppress(OSError):  # of a system without locks, where nobody looks for abandoned files
             if sys.platform != "win32":
                 fcntl.flock(handle, fcntl.LOCK_EX)
