@@ -306,7 +306,7 @@ def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
 def guess_doubt() -> Iterator[Doubt]:
     """Yield that a table analysed as counts, which nobody said, may be one of measurements."""
     other = Advice("method", "pca")
-    text = f"the cells were taken for counts: if each column measures something, {other}"
+    text = f"the cells were taken for counts; {other} is for columns that measure something"
     yield Doubt("counts", text, "table", other)
 
 
