@@ -151,7 +151,7 @@ def test_who_looks_for_another_file_before_the_answer_goes_back_to_it(
         assert seen.ask("document.body.dataset.state") == "empty"
         page.click("#back")
         arrive(seen)
-        assert page.locator("#figure-curved .painted path[data-id]").first.is_visible()
+        page.wait_for_selector("#figure-curved .painted path[data-id]", timeout=PATIENCE)
 
 
 def test_what_is_opened_last_is_shown_whatever_is_read_last(browser: Any, address: str) -> None:
