@@ -55,7 +55,7 @@ def tuned(count: int) -> dict[str, Any]:
 def mercer(count: int) -> dict[str, Any]:
     """One call; its first permutations are given to the peer to compare."""
     import mercer as mc
-    from mercer.dimension.permuting import Drawn
+    from mercer.dimension.column_permutations import Drawn
 
     X = table()
     mc.parallel_analysis(X, 2, random_state=1)

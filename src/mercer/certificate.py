@@ -139,20 +139,6 @@ def _off_diagonal(H: Array) -> Array:
     return np.asarray(np.sum(np.abs(H), axis=1) - np.abs(np.diag(H)))
 
 
-def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> Array:
-    r"""Return bounds for the angle between the space of the first k axes and the true one.
-
-    .. math:: \sin\angle \le \frac{\|R\|_2}{\theta_k - \tau_k}
-
-    where :math:`\tau_k` bounds what lies outside the first k: the next Ritz value or τ, widened by
-    the residual (Davis and Kahan). ``rounding`` bounds the error of the Ritz values themselves.
-    """
-    following = np.append(theta[1:], -np.inf)
-    outside = np.maximum(following, tau) + rho + rounding
-    gaps = theta - rounding - outside
-    return np.where(gaps > 0, np.minimum(rho / np.where(gaps > 0, gaps, 1.0), 1.0), 1.0)
-
-
 @dataclass(frozen=True)
 class Complement:
     """A bound τ for what the first ``pairs`` Ritz vectors leave out, all of them unless given."""

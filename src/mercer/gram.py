@@ -35,7 +35,7 @@ from mercer.points import (
     take,
 )
 from mercer.progress import Progress
-from mercer.settings import machine_bytes
+from mercer.settings import allowed_bytes
 
 KEPT_SHARE = 4
 """One part in so many of the memory that may be used keeps values that are costly to compute."""
@@ -135,7 +135,7 @@ class Gram(Shown):
             if hasattr(self.engine, "sums"):
                 tiles.sums = self.engine.sums(tiles.shape[1])
             if self.kernel.is_costly:
-                tiles.keep((self.engine.memory or machine_bytes()) // KEPT_SHARE)
+                tiles.keep(allowed_bytes(self.engine.memory) // KEPT_SHARE)
             self._tiles[single] = tiles
         return self._tiles[single]
 

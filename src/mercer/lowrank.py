@@ -10,7 +10,6 @@ import numpy as np
 from numpy.linalg import cholesky  # scipy's does not let other threads run, not even for Ctrl-C
 from scipy.linalg import solve_triangular
 
-from mercer.barycentre import Barycentre, centre
 from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors
 from mercer.engines.held import Held, beside, to_host
 from mercer.engines.lapack import norm_bound, run_interruptibly
@@ -18,7 +17,7 @@ from mercer.engines.tiles import rounding
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.operators import shares
+from mercer.operators import Barycentre, centre, shares
 from mercer.points import SparseRows, take
 from mercer.settings import RandomState, seed_of, whole
 

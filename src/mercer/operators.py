@@ -9,13 +9,13 @@ chooses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
-from mercer.barycentre import centre
 from mercer.check import (
     Array,
     Points,
@@ -31,6 +31,44 @@ from mercer.engines.held import Held, beside, to_host
 from mercer.engines.tiles import BLOCK, TILE, Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
+
+CENTRED_ROWS = 512
+"""Rows of a factor that are centred at a time, while they are in the cache."""
+
+
+@dataclass(frozen=True, repr=False)
+class Barycentre(Shown):
+    r"""The weighted mean :math:`\bar\varphi` of features, and its inner products with each."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "mean": "of the features",
+        "products": "of the features with it",
+    }
+
+    mean: Array
+    products: Array
+
+
+def centre(factor: Array, weights: Array) -> Barycentre:
+    """Turn F, in its own memory, into W^½(F - 1wᵀF), and return what was subtracted.
+
+    >>> F = np.array([[0.0], [2.0]])
+    >>> centre(F, np.array([0.25, 0.75]))
+    Barycentre
+      mean      1.5   of the features
+      products  0, 3  of the features with it
+    >>> F.tolist()
+    [[-0.75], [0.4330127018922193]]
+    """
+    kind = factor.real.dtype
+    mean, roots = weights.astype(kind) @ factor, np.sqrt(weights)[:, None].astype(kind)
+    products = np.empty(len(factor))
+    for rows in chunks(len(factor), CENTRED_ROWS):
+        part = factor[rows]
+        products[rows] = np.real(part @ mean.conj())
+        part -= mean
+        part *= roots[rows]
+    return Barycentre(mean.conj(), products)
 
 
 class Operator(Protocol):

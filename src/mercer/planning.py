@@ -22,14 +22,13 @@ from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.settings import is_yes, spelled, whole
+from mercer.settings import allowed_bytes, is_yes, spelled, whole
 from mercer.spectrum.approximate import certified_bytes, landmarks_for
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double
 from mercer.spectrum.leading import STORED, chosen_method, smaller
 from mercer.spectrum.room import (
     Room,
-    allowed_bytes,
     can_use_files,
     needed_bytes,
     read_columns,
@@ -181,7 +180,7 @@ def plan(
         cluster = _on_cluster(method, model, n, d, count, machines)
         beside = _beside(n, count, model, threads_of(engine)) if method == "exact" else 0.0
         seconds = cluster.seconds + beside
-    allowed = allowed_bytes(engine)
+    allowed = allowed_bytes(engine.memory)
     fits, threads = room.memory <= allowed, threads_of(engine)
     text, advice = smaller(n, held, count, method, allowed, threads=threads)
     alternative: tuple[str, tuple[Advice, ...]] = ("", ()) if fits else (text, (advice,))
@@ -248,8 +247,8 @@ def _cost(
         return Room(certified_bytes(n, d, count, rank, engine.memory)), 0, why
     needed = Room(needed_bytes(n, d, count, threads))
     if d > 0 and can_use_files(engine):
-        needed = room_within(n, d, count, threads, allowed_bytes(engine))
-    if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= allowed_bytes(engine):
+        needed = room_within(n, d, count, threads, allowed_bytes(engine.memory))
+    if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= allowed_bytes(engine.memory):
         why = "many individuals, few axes: what the function returns is kept, and called for once"
         return needed._replace(memory=needed.memory + 4 * n * n), 1, why
     passes = sum(_passes(n, count, model))

@@ -247,6 +247,15 @@ GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux tells what groups of processes may use, and in which this one is."""
 
 
+def allowed_bytes(budget: int | None) -> int:
+    """Return the bytes that may be used: a budget, or all of the machine where there is none.
+
+    >>> allowed_bytes(10**6)
+    1000000
+    """
+    return machine_bytes() if budget is None else int(budget)
+
+
 def machine_bytes() -> int:
     """Return the memory of this machine, or of the container or group this process is in."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]

@@ -18,9 +18,9 @@ from sklearn.datasets import load_digits
 import mercer as mc
 from mercer.check import Array
 from mercer.dimension import horn as module
+from mercer.dimension.column_permutations import Drawn, has_shuffled
 from mercer.dimension.horn import first_failure
 from mercer.dimension.null import linear_subject
-from mercer.dimension.permuting import Drawn, has_shuffled
 from mercer.dimension.rules import (
     CrossValidationChoice,
     KaiserChoice,

@@ -37,7 +37,7 @@ from mercer.explorer.source import Source, of_file, source_of
 from mercer.explorer.state import METHODS, State, arranged
 from mercer.page.subject import subject_of
 from mercer.page.write import START, asset, modules
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores
 from tests.hostile import HOSTILE
 
 testclient = pytest.importorskip("starlette.testclient")

@@ -14,7 +14,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.datasets import decathlon, iris
 from mercer.reading.describe import trace_p_value
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores
 from mercer.resampling import adjusted_p_values, by_permutation
 
 

@@ -387,6 +387,19 @@ def test_files_that_are_whole_but_wrong_run_nothing_and_are_named(
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "now"),
+    [
+        ("mercer.barycentre.Barycentre", "mercer.operators"),  # another package
+        ("mercer.reading.scores.Scores", "mercer.reading.links"),  # a module that is no more
+        ("mercer.reading.procrustes.Individuals", "mercer.reading.axis_values"),  # one that is
+    ],
+)
+def test_classes_are_found_by_the_names_of_earlier_versions(earlier: str, now: str) -> None:
+    found = packing._class(earlier, lambda cls: True)
+    assert (found.__module__, found.__name__) == (now, earlier.rpartition(".")[2])
+
+
 def test_a_huge_declared_file_takes_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.mercer"
     with path.open("wb") as file:

@@ -35,7 +35,7 @@ from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
 from mercer.progress import Progress, followed
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores
 from mercer.settings import RandomState, is_yes, seed_of, spelled
 from mercer.spectrum import STORED
 

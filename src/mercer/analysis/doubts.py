@@ -15,8 +15,7 @@ from mercer.data.table import Column, Role, listed
 from mercer.display import Shown
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
-from mercer.reading.links import listing, percent
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores, listing, percent
 
 MOST = 0.5
 """The share of one column in all squared distances from which on it is most of them."""

@@ -15,8 +15,7 @@ from mercer.compare.measures import alignment
 from mercer.data.table import Column
 from mercer.display import Shown
 from mercer.kernels.vectors import Linear
-from mercer.reading.links import percent
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores, percent
 from mercer.resampling import Resampling
 
 PLANE = 2

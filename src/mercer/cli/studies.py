@@ -24,8 +24,7 @@ from mercer.data.table import Role, Table
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
-from mercer.reading.links import percent
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores, percent
 
 if TYPE_CHECKING:
     from mercer.clusters import Clusters

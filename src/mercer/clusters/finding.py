@@ -20,7 +20,7 @@ from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear
 from mercer.points import Paired, take
 from mercer.progress import Progress, followed
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores
 from mercer.settings import RandomState, seed_of, spelled, whole
 from mercer.spectrum import leading
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
+from mercer.dimension.column_permutations import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.null import WEIGHTED, LandmarkSubject, Source, Subject, source_of
-from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter

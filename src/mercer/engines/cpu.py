@@ -538,7 +538,7 @@ def fastest_exponential() -> Callable[[Array, float], Array]:
     def compiled(a: Array, factor: float) -> Array:
         if a.size < SMALL_ARRAY or not a.flags.c_contiguous:
             return numpy_exponential(a, factor)
-        from mercer.engines.exponential import exp_double, exp_single  # which loads numba
+        from mercer.engines.compiled_loops import exp_double, exp_single  # which loads numba
 
         if a.dtype == np.float64:
             exp_double(a.reshape(-1), float(factor))

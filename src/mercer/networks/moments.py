@@ -56,9 +56,10 @@ class NetworkGrams:
 
     @classmethod
     def of(cls, kernel: Any, genes: tuple[str, ...], networks: Array) -> NetworkGrams:
-        """Resolve what the kernel takes from data on these networks."""
-        given = AlignedEdges() if kernel is None else as_kernel(kernel)
-        return cls(given.resolve([as_graph(w, genes) for w in networks]), genes)
+        """Resolve what the kernel takes from these networks; the usual one takes nothing."""
+        if kernel is None:
+            return cls(AlignedEdges(), genes)
+        return cls(as_kernel(kernel).resolve([as_graph(w, genes) for w in networks]), genes)
 
     @cached_property
     def _of_edges(self) -> Kernel | None:

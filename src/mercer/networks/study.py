@@ -438,8 +438,7 @@ def map_networks(
     model = KernelPCA(AXES, kernel="precomputed", method="dense")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)  # one axis is drawn as a line
-        model.fit(gram, sample_weight=weights)
-    scores = model.individuals_.coordinates
+        scores = model.fit_transform(gram, sample_weight=weights)
     coordinates = np.zeros((len(networks), AXES))
     coordinates[:, : scores.shape[1]] = scores
     shares = np.zeros(AXES)

@@ -23,7 +23,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.dissimilarities import distances
 from mercer.mds.distances import checked_distances, unit_of
 from mercer.points import matrix_of
-from mercer.reading.scores import Scores
+from mercer.reading.links import Scores
 from mercer.settings import whole
 
 PANEL = 2**20

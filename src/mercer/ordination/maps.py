@@ -16,8 +16,8 @@ from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.mds.distances import unit_of
 from mercer.points import matrix_of
 from mercer.progress import Progress, followed
+from mercer.reading.links import Scores
 from mercer.reading.procrustes import superposition
-from mercer.reading.scores import Scores
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled, whole
 

@@ -11,7 +11,6 @@ from scipy.linalg import subspace_angles
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.barycentre import Barycentre
 from mercer.check import Array, Checked, Points, shares_of, weights_of
 from mercer.data.frames import of_layer
 from mercer.display import Shown
@@ -22,6 +21,7 @@ from mercer.estimator import KernelModel, all_or_nothing, axes_asked, on_engine
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel, Kind
 from mercer.lowrank import Factored, Features, nystrom, row_squares
+from mercer.operators import Barycentre
 from mercer.pca.centred_tables import DenseTable, Table, read_table, safe_units
 from mercer.pca.feature_space import FeatureSpace
 from mercer.progress import Progress

@@ -23,11 +23,12 @@ from mercer.reading.links import (
     AxesDescription,
     AxisDescription,
     Link,
+    Scores,
+    Space,
     column_name,
     listing,
     notes_on,
 )
-from mercer.reading.scores import Scores, Space
 from mercer.resampling import CORRECTIONS, Resampling, adjusted_p_values, by_permutation
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled, whole
 

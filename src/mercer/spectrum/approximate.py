@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
 from mercer.check import Array, Points
 from mercer.engines.engine import Engine
@@ -16,6 +15,7 @@ from mercer.engines.lapack import eigenpairs
 from mercer.gram import Centred
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored, Features, LowRank, nystrom
+from mercer.operators import Barycentre
 from mercer.points import as_points
 from mercer.settings import whole
 from mercer.spectrum.missing import Missing, norm_points, sampled_norm, upper_values

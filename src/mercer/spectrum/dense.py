@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
-from mercer.certificate import FAILURE, Certificate, probe_quantile, sine_bounds
+from mercer.certificate import FAILURE, Certificate, probe_quantile
 from mercer.check import Array, chunks, power_of_two
 from mercer.engines.lapack import factor_in_place, run_interruptibly
 from mercer.engines.tiles import TILE
@@ -23,6 +23,7 @@ from mercer.spectrum.values import (
     oriented,
     refuse_too_large,
     rounding_standing,
+    sine_bounds,
 )
 
 EXACT = Advice("method", "exact")

@@ -17,7 +17,7 @@ from mercer.errors import (
 )
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
-from mercer.settings import RandomState, number, readable, seed_of, spelled, whole
+from mercer.settings import RandomState, allowed_bytes, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense, dense_bytes
 from mercer.spectrum.exact import exact
@@ -26,7 +26,6 @@ from mercer.spectrum.passes import Checkpoint
 from mercer.spectrum.proofs import complete_bytes
 from mercer.spectrum.room import (
     Room,
-    allowed_bytes,
     exact_room,
     held_columns,
     needed_bytes,
@@ -197,7 +196,7 @@ def refuse_beyond_budget(
                 needed = exact_room(cast("KernelOperator", operator), count)
             memory = needed.memory + (complete_bytes(n) if is_complete else 0)
             needed = needed._replace(memory=memory)
-    allowed = allowed_bytes(operator.base.engine)
+    allowed = allowed_bytes(operator.base.engine.memory)
     if needed.memory > allowed:
         threads = threads_of(operator.base.engine)
         d = held_columns(operator.base.x)

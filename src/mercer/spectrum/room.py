@@ -21,7 +21,7 @@ from mercer.engines.tiles import TILE
 from mercer.errors import NotEnoughMemory
 from mercer.gram import columns
 from mercer.points import SparseRows, lies_on_disk
-from mercer.settings import machine_bytes, readable
+from mercer.settings import allowed_bytes, readable
 from mercer.spectrum.probes import PROBE_STEPS, PROBES
 from mercer.spectrum.values import KernelOperator, is_real_table
 
@@ -80,7 +80,7 @@ def exact_room(operator: KernelOperator, count: int) -> Room:
     given = n, held_columns(base.x), count, threads_of(engine)
     if not (is_real_table(base.x) and can_use_files(engine)):
         return Room(needed_bytes(*given))
-    return room_within(*given, allowed_bytes(engine))
+    return room_within(*given, allowed_bytes(engine.memory))
 
 
 def room_within(n: int, d: int, count: int, threads: int, allowed: int) -> Room:
@@ -97,11 +97,6 @@ def room_within(n: int, d: int, count: int, threads: int, allowed: int) -> Room:
         return Room(memory)
     factor = _factor_bytes(n, count)
     return Room(memory - factor, factor)
-
-
-def allowed_bytes(engine: Engine) -> int:
-    """Return the budget of an engine, or the memory of the machine."""
-    return engine.memory if engine.memory is not None else machine_bytes()
 
 
 def can_use_files(engine: Engine) -> bool:

@@ -15,14 +15,14 @@ from numpy.linalg import eigh, qr, svd  # scipy's do not let other threads run, 
 from scipy.linalg import eigh as some_eigenvectors
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.certificate import Certificate, sine_bounds
+from mercer.certificate import Certificate
 from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
-from mercer.settings import machine_bytes, readable
+from mercer.settings import allowed_bytes, readable
 from mercer.spectrum.dense import (
     GUARDS,
     ILL_SOLVED,
@@ -31,7 +31,7 @@ from mercer.spectrum.dense import (
     gap_after,
     outside,
 )
-from mercer.spectrum.values import How, Spectrum, around, clusters
+from mercer.spectrum.values import How, Spectrum, around, clusters, sine_bounds
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
 """Entries of a table, and operations, up to which the table itself is decomposed."""
@@ -64,12 +64,9 @@ def _is_small(n: int, p: int) -> bool:
 
 def _is_decomposed(side: int, count: int) -> bool:
     """Whether the matrix of the smaller side is decomposed: it fits, or many axes are needed."""
-    return MANY * count > side or (side <= SIDE and dense_bytes(side) <= _allowed_bytes())
-
-
-def _allowed_bytes() -> int:
-    budget = engine_in_use().memory
-    return machine_bytes() if budget is None else int(budget)
+    return MANY * count > side or (
+        side <= SIDE and dense_bytes(side) <= allowed_bytes(engine_in_use().memory)
+    )
 
 
 def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
@@ -152,7 +149,7 @@ def _spectrum(table: TwoSided, values: Array, vectors: Array, rho: float, how: H
 
 def _refuse_huge(side: int) -> None:
     """Refuse a matrix that LAPACK does not address, or that there is no memory for."""
-    needed, allowed = dense_bytes(side), _allowed_bytes()
+    needed, allowed = dense_bytes(side), allowed_bytes(engine_in_use().memory)
     if side > MOST_DENSE or needed > allowed:
         fewer = Advice("n_components", side // MANY, "n_components")
         text = (

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
 from mercer.check import TINY, Array, Points, power_of_two
 from mercer.data.frames import as_frame
@@ -17,6 +16,7 @@ from mercer.engines.held import Held
 from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns
 from mercer.lowrank import Factored
+from mercer.operators import Barycentre
 from mercer.operators import Operator as Operator
 from mercer.points import take
 
@@ -379,3 +379,17 @@ def ranks(values: Array) -> Array:
     places = np.empty(len(values), dtype=np.intp)
     places[np.argsort(values, kind="stable")] = np.arange(len(values))
     return places
+
+
+def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> Array:
+    r"""Return bounds for the angle between the space of the first k axes and the true one.
+
+    .. math:: \sin\angle \le \frac{\|R\|_2}{\theta_k - \tau_k}
+
+    where :math:`\tau_k` bounds what lies outside the first k: the next Ritz value or τ, widened by
+    the residual (Davis and Kahan). ``rounding`` bounds the error of the Ritz values themselves.
+    """
+    following = np.append(theta[1:], -np.inf)
+    outside = np.maximum(following, tau) + rho + rounding
+    gaps = theta - rounding - outside
+    return np.where(gaps > 0, np.minimum(rho / np.where(gaps > 0, gaps, 1.0), 1.0), 1.0)

@@ -34,6 +34,9 @@ CLASS = re.compile(r"mercer(?:\.[a-z][a-z0-9_]*)*\.[A-Za-z_][A-Za-z0-9_]*")
 PUBLIC = ("mercer", "mercer.results", "mercer.data", "mercer.networks", "mercer.kernels")
 """Where a class has its public name, which stays when files move."""
 
+EARLIER = {"mercer.barycentre.Barycentre": "mercer.operators.Barycentre"}
+"""Classes by the names that files of earlier versions give them, where name or package changed."""
+
 PLAIN = "biufc"
 SPARSE: dict[str, Any] = {c.__name__: c for c in (csc_array, csc_matrix, csr_array, csr_matrix)}
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -250,7 +253,7 @@ def _name(cls: type, place: str) -> str:
 
 def _class(name: str, is_right: Callable[[Any], bool]) -> Any:
     """Return a class of mercer's by name, if it is one of the right kind."""
-    found = _at(*name.rsplit(".", 1)) if CLASS.fullmatch(name) else None
+    found = _at(*EARLIER.get(name, name).rsplit(".", 1)) if CLASS.fullmatch(name) else None
     if isinstance(found, type) and _is_ours(found) and is_right(found):
         return found
     raise CorruptFile(f"a stored model names {name!r}, which is no class it could hold")
@@ -260,14 +263,16 @@ def _at(module: str, attribute: str) -> Any:
     """Return what has a name in a module, or now stands elsewhere in the package of that module."""
     package = module.rpartition(".")[0]
     try:
-        return getattr(import_module(module), attribute, None)
+        if (found := getattr(import_module(module), attribute, None)) is not None:
+            return found
     except ModuleNotFoundError:  # a file of an earlier version, or of nobody
-        if package.count(".") != 1 or find_spec(package) is None:
-            return None
+        pass
+    if package.count(".") != 1 or find_spec(package) is None:
+        return None
     paths = getattr(import_module(package), "__path__", ())
     beside = [f"{package}.{m.name}" for m in iter_modules(paths)]
-    found = (getattr(import_module(place), attribute, None) for place in beside)
-    return next((value for value in found if value is not None), None)
+    values = (getattr(import_module(place), attribute, None) for place in beside)
+    return next((value for value in values if value is not None), None)
 
 
 def _is_ours(cls: type) -> bool:

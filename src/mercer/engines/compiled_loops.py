@@ -1,10 +1,12 @@
-r"""Loops that numba compiles: the exponential in place, by a polynomial and a power of two.
+r"""Loops that numba compiles: the exponential in place, and numpy's shuffle without its lock.
+
+The exponential is a polynomial times a power of two,
 
 .. math:: e^{cx} = 2^k\, e^r, \quad k = \mathrm{round}(cx / \ln 2), \quad |r| \le \tfrac{1}{2} \ln 2
 
 Adding 1.5 times two to the number of mantissa bits rounds to a whole number and leaves it in the
 low bits, from where a shift moves it to the exponent: one loop, which the compiler turns into
-vector instructions.
+vector instructions. The shuffle is numpy's own, for which other threads need not wait.
 """
 
 # numba reads no annotations and has no type information of its own.
@@ -104,3 +106,34 @@ def exp_single(a: Array, factor: np.float32) -> None:
         p = p * r + S0
         half = _single_of_bits((_bits_of_single(rounded) + np.int32(126)) << np.int32(23))
         a[i] = ZERO if y <= LOWEST_SINGLE else TWO * (p * half)
+
+
+@numba.njit(nogil=True, cache=True)
+def shuffled(columns: Array, draws: Array, out: Array) -> bool:
+    """Write each row of ``columns`` shuffled to ``out``; False if there were too few draws.
+
+    Fisher and Yates' exchanges: the last bits of a 32-bit draw, as many as the place i has, are
+    the place to exchange with, or are drawn again where they are more than i.
+    """
+    p, n = columns.shape
+    used, given = 0, draws.size
+    largest = np.int64(1)
+    while largest < n - 1:
+        largest = 2 * largest + 1
+    for c in range(p):
+        mask, i = largest, n - 1
+        for k in range(n):
+            out[c, k] = columns[c, k]
+        while i > 0:
+            if used == given:
+                return False
+            drawn = np.int64(draws[used]) & mask
+            used += 1
+            # A draw that is too large exchanges i with itself, which spares a branch.
+            j = min(drawn, i)
+            here, there = out[c, i], out[c, j]
+            out[c, i], out[c, j] = there, here
+            i -= np.int64(drawn <= i)
+            if i <= mask >> 1:
+                mask >>= 1
+    return True

@@ -58,7 +58,7 @@ def _compiled_shuffle() -> Callable[[Array, Array, Array], bool] | None:
     """Return numpy's shuffle without its lock on other threads, where numba is installed."""
     if find_spec("numba") is None or sys.byteorder != "little":
         return None
-    from mercer.dimension.shuffling import shuffled
+    from mercer.engines.compiled_loops import shuffled
 
     compiled: Callable[[Array, Array, Array], bool] = shuffled
     return compiled
