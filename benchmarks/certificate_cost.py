@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import mercer as mc
 from mercer.certificate import Certificate
-from mercer.spectrum.missing import Norm
+from mercer.spectrum.shortfall import Norm
 
 SHARE = 0.1
 """Of the run, at most."""

@@ -355,7 +355,7 @@ def nystrom_of_a_sample(seed: int) -> Tally:
     operator, K = _operator(rng, least=50, most=70)
     count, landmarks = int(rng.integers(1, 5)), int(rng.integers(2, 8))
     few: dict[str, Any] = {"FAILURE": 0.05, "FEWEST_POINTS": 10, "SHORT": 30, "FEWEST_STORED": 30}
-    with patch.multiple("mercer.spectrum.missing", **few):
+    with patch.multiple("mercer.spectrum.shortfall", **few):
         found = mc.leading(
             operator, count, method="nystrom", landmarks=landmarks, random_state=seed
         )

@@ -11,9 +11,9 @@ from mercer.analysis import analyse as analyse
 from mercer.cca import KernelCCA as KernelCCA
 from mercer.clusters import cluster as cluster
 from mercer.compare.consensus import consensus as consensus
-from mercer.compare.measures import alignment as alignment
-from mercer.compare.measures import hsic as hsic
-from mercer.compare.measures import rv as rv
+from mercer.compare.dependence import alignment as alignment
+from mercer.compare.dependence import hsic as hsic
+from mercer.compare.dependence import rv as rv
 from mercer.compare.several import compare_kernels as compare_kernels
 from mercer.data.files import read as read
 from mercer.data.ondisk import open_points as open_points

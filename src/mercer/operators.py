@@ -1,8 +1,8 @@
 """What a matrix must answer for its leading axes to be found, wherever its numbers are.
 
 Three sources exist: tiles of a kernel (`mercer.gram.Gram`), stored distances
-(`mercer.mds.distances.Distances`) and centred tables (`mercer.pca.centred_tables.Table`). What is
-asked of them are products of blocks of vectors; where these are computed is known to the source
+(`mercer.mds.distances.Distances`) and centred tables (`mercer.pca.centred_tables.CentredTable`).
+They are asked for products of blocks of vectors; where these are computed is known to the source
 and its engine alone. Each says what it ``offers`` besides, by which `mercer.spectrum.leading`
 chooses.
 """

@@ -52,7 +52,7 @@ class Line:
         return f"{counted}  {share:.0%}".replace("%", " %") + f"{pass_number}  ETA {clock(left)}"
 
 
-class Written(Line):
+class WrittenLine(Line):
     """A line that writes itself to the standard error, over what it was before."""
 
     def __init__(self, what: str) -> None:
@@ -98,7 +98,7 @@ def followed(progress: bool | Progress | None, what: str) -> Iterator[Progress |
     if progress is None or progress is False:
         yield None
     elif progress is True:
-        line = Written(what)
+        line = WrittenLine(what)
         try:
             yield line
         finally:

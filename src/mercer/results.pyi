@@ -1,7 +1,7 @@
 from mercer.analysis import Analysis as Analysis
 from mercer.clusters import Clusters as Clusters
 from mercer.compare.consensus import Consensus as Consensus
-from mercer.compare.measures import Dependence as Dependence
+from mercer.compare.dependence import Dependence as Dependence
 from mercer.compare.several import Comparison as Comparison
 from mercer.data.imputation import Imputation as Imputation
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis

@@ -14,7 +14,7 @@ import mercer as mc
 from mercer.engines.fused import SPLIT, Fused, Layout, Split, halves, laid_out, lines_of
 from mercer.engines.gpu import Gpu
 from mercer.engines.tiles import Tiles
-from mercer.engines.trace import FUNCTIONS, formula_of
+from mercer.engines.trace import FUNCTIONS, traced_formula
 from mercer.kernels.radial import Bandwidth, checked_bandwidth
 
 torch = pytest.importorskip("torch")
@@ -157,9 +157,11 @@ def _all_parts(side: Any, layout: Layout, count: int, is_right: bool) -> Any:
 
 def test_a_formula_that_asks_for_more_is_not_traced() -> None:
     for kernel in OTHERS[:3]:
-        assert formula_of(kernel) is None
-    assert formula_of(mc.Polynomial(2).normalised()) is None  # which asks for diagonals
-    assert formula_of(1e60 * mc.Gaussian(1.0)) is None  # which single precision has no number for
+        assert traced_formula(kernel) is None
+    assert traced_formula(mc.Polynomial(2).normalised()) is None  # which asks for diagonals
+    assert (
+        traced_formula(1e60 * mc.Gaussian(1.0)) is None
+    )  # which single precision has no number for
 
 
 def test_an_axis_is_found_without_a_pass_in_double_precision(engine: Gpu) -> None:

@@ -12,7 +12,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.importance.moved_axes import Landmarks, Whole
 from mercer.importance.permutation import TOGETHER, _landmarks
-from mercer.importance.permuted import Group, shares_squares
+from mercer.importance.permuted import ColumnGroup, shares_squares
 from mercer.spectrum.nearby import refine_axes
 
 
@@ -284,7 +284,7 @@ def test_a_column_that_cannot_change_changes_nothing() -> None:
 def test_shared_squares_give_the_kernel_of_permuted_points(kernel: mc.Kernel) -> None:
     rng = np.random.default_rng(12)
     X, rows, order = rng.standard_normal((40, 4)), np.array([1, 7, 20]), rng.permutation(40)
-    group = Group(kernel, X, rows, [1, 3])
+    group = ColumnGroup(kernel, X, rows, [1, 3])
     Y = X.copy()
     Y[:, [1, 3]] = X[order][:, [1, 3]]
     assert shares_squares(kernel, 4)

@@ -11,7 +11,7 @@ import mercer as mc
 from mercer.check import members
 from mercer.kernels import counts
 from mercer.kernels.counts import Counted, Counts, remember_counts
-from mercer.kernels.pairs import Aligned, Table
+from mercer.kernels.pairs import Aligned, AllPairs
 
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c"]
 CALLS: list[int] = []
@@ -102,9 +102,9 @@ def test_how_products_are_formed_does_not_change_them(
     found = Counts.of(csr_array(table), weights)
     expected = (table * weights) @ table.T
     x = [*WORDS, ""]
-    assert found.dot(found, Table(x)).tolist() == expected.tolist()
+    assert found.dot(found, AllPairs(x)).tolist() == expected.tolist()
     assert found.dot(found, Aligned(x)).tolist() == np.diag(expected).tolist()
-    across = found.rows(slice(0, 3)).dot(found.rows(slice(3, 7)), Table(x[:3], x[3:]))
+    across = found.rows(slice(0, 3)).dot(found.rows(slice(3, 7)), AllPairs(x[:3], x[3:]))
     assert across.tolist() == expected[:3, 3:].tolist()
 
 

@@ -37,7 +37,7 @@ from mercer.kernels import (
     parameters,
     tensor_sum,
 )
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 from mercer.kernels.radial import MEDIAN_SAMPLE, sample_points, typical_distance
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 
@@ -438,10 +438,10 @@ def test_deep_expressions_take_time_in_proportion_to_their_depth(step: str) -> N
     deep = read("linear()" + step * count)
     calls: list[int] = []
 
-    class Counted(Table):
+    class Counted(AllPairs):
         def dot(self, a: Any, b: Any) -> Array:
             calls.append(1)
-            return Table.dot(self, a, b)
+            return AllPairs.dot(self, a, b)
 
     values = deep.evaluate(Counted(X))
     assert np.all(np.isfinite(values))
@@ -454,10 +454,10 @@ def test_derivatives_of_deep_expressions_take_a_moderate_time_too(step: str) -> 
     deep = read("linear()" + step * 30)
     evaluations: list[int] = []
 
-    class Counted(Table):
+    class Counted(AllPairs):
         def of_x(self, f: Array) -> Array:
             evaluations.append(1)
-            return Table.of_x(self, f)
+            return AllPairs.of_x(self, f)
 
     assert np.all(np.isfinite(deep.evaluate_slopes(Counted(X))))
     deep.evaluate_partials(Counted(X))

@@ -22,9 +22,9 @@ from mercer.kernels.pairs import (
     DIRECT_COLUMNS,
     LARGEST_SQUARE,
     Aligned,
+    AllPairs,
     Pairs,
     Scale,
-    Table,
     codes,
     conj,
     is_complex,
@@ -60,8 +60,8 @@ def exact_squares(x: Array, y: Array) -> Array:
 @for_columns
 def test_squared_distances_of_well_scaled_points_are_exact_to_1e_10(p: int) -> None:
     x, y = normal(15, p), normal(12, p, 1)
-    assert Table(x, y).squared_distance() == pytest.approx(exact_squares(x, y), rel=1e-10, abs=0)
-    assert Table(x).squared_distance() == pytest.approx(exact_squares(x, x), rel=1e-10, abs=0)
+    assert AllPairs(x, y).squared_distance() == pytest.approx(exact_squares(x, y), rel=1e-10, abs=0)
+    assert AllPairs(x).squared_distance() == pytest.approx(exact_squares(x, x), rel=1e-10, abs=0)
 
 
 def test_squared_distances_agree_with_fifty_digits() -> None:
@@ -78,14 +78,14 @@ def test_squared_distances_agree_with_fifty_digits() -> None:
             ]
             for a in x
         ]
-    assert Table(x).squared_distance() == pytest.approx(np.array(exact), rel=1e-10, abs=0)
+    assert AllPairs(x).squared_distance() == pytest.approx(np.array(exact), rel=1e-10, abs=0)
 
 
 @for_columns
 @pytest.mark.parametrize("offset", [10.0**e for e in range(9)])
 def test_an_offset_costs_no_accuracy(p: int, offset: float) -> None:
     x = normal(30, p) + offset
-    squares = Table(x).squared_distance()
+    squares = AllPairs(x).squared_distance()
     np.testing.assert_allclose(squares, exact_squares(x, x), rtol=1e-10, atol=0)
     np.testing.assert_array_equal(np.diag(squares), 0.0)
     np.testing.assert_array_equal(squares, squares.T)
@@ -98,16 +98,16 @@ def test_lengths_of_the_columns_cost_no_accuracy_either(p: int, offset: float) -
     lengths = tuple(0.3 + j for j in range(p))
     gaps = [[(a - b) / np.array(lengths) for b in x] for a in x]
     exact = np.array([[math.fsum(g * g) for g in row] for row in gaps])
-    np.testing.assert_allclose(Table(x).squared_distance(lengths), exact, rtol=1e-10, atol=0)
+    np.testing.assert_allclose(AllPairs(x).squared_distance(lengths), exact, rtol=1e-10, atol=0)
     absolute = np.array([[math.fsum(np.abs(g)) for g in row] for row in gaps])
-    np.testing.assert_allclose(Table(x).distance(1.0, lengths), absolute, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(AllPairs(x).distance(1.0, lengths), absolute, rtol=1e-12, atol=0)
 
 
 @for_columns
 @pytest.mark.parametrize("far", [1e6, 1e12, 1e30])
 def test_a_point_far_away_does_not_blur_the_near_ones(p: int, far: float) -> None:
     x = np.vstack([normal(20, p), np.full((1, p), far)])
-    squares = Table(x).squared_distance()
+    squares = AllPairs(x).squared_distance()
     np.testing.assert_allclose(squares, exact_squares(x, x), rtol=1e-10, atol=0)
     np.testing.assert_array_equal(squares, squares.T)
 
@@ -119,7 +119,7 @@ def test_squared_distances_are_never_negative(p: int, data: st.DataObject) -> No
     rows = st.lists(st.lists(numbers, min_size=p, max_size=p), min_size=1, max_size=5)
     x = np.array(data.draw(rows))
     x = np.vstack([x, x[:1], x[-1:] * (1.0 + 2**-52)])
-    squares = Table(x).squared_distance()
+    squares = AllPairs(x).squared_distance()
     assert np.all(squares >= 0.0)
     np.testing.assert_array_equal(np.diag(squares), 0.0)
     np.testing.assert_array_equal(squares, squares.T)
@@ -131,7 +131,7 @@ def test_squared_distances_are_never_negative(p: int, data: st.DataObject) -> No
 def test_copies_of_points_are_at_distance_zero_in_any_order(p: int) -> None:
     x = normal(40, p) + 1e6
     order = np.random.default_rng(3).permutation(40)
-    squares = Table(x, x[order].copy()).squared_distance()
+    squares = AllPairs(x, x[order].copy()).squared_distance()
     assert np.all(squares[order, np.arange(40)] == 0.0)
     assert np.count_nonzero(squares == 0.0) == 40
 
@@ -140,7 +140,7 @@ def test_copies_of_points_are_at_distance_zero_in_any_order(p: int) -> None:
 def test_no_block_of_rows_is_forgotten(n: int) -> None:
     x = normal(n, DIRECT_COLUMNS + 1) + 1e4
     direct = sum((x[:, j][:, None] - x[:, j][None, :]) ** 2 for j in range(x.shape[1]))
-    np.testing.assert_allclose(Table(x).squared_distance(), direct, rtol=1e-10, atol=0)
+    np.testing.assert_allclose(AllPairs(x).squared_distance(), direct, rtol=1e-10, atol=0)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided rows", "strided columns", "backwards"])
@@ -193,22 +193,22 @@ def test_distances_beyond_the_range_of_squares_are_distances(p: int) -> None:
     x = np.zeros((3, p))
     x[:, 0] = [0.0, 3e200, 4e200]
     np.testing.assert_allclose(
-        Table(x).distance(2.0),
+        AllPairs(x).distance(2.0),
         [[0, 3e200, 4e200], [3e200, 0, 1e200], [4e200, 1e200, 0]],
         rtol=1e-14,
     )
-    assert np.max(Table(x).squared_distance()) == LARGEST_SQUARE
+    assert np.max(AllPairs(x).squared_distance()) == LARGEST_SQUARE
     np.testing.assert_allclose(Aligned(x, x[::-1].copy()).distance(2.0), [4e200, 0.0, 4e200])
 
 
 def test_distances_in_tiny_units_are_not_cut_off() -> None:
-    pairs = Table([[0.0], [3e100]])
+    pairs = AllPairs([[0.0], [3e100]])
     np.testing.assert_allclose(pairs.distance(2.0, 1e-100), [[0.0, 3e200], [3e200, 0.0]])
     np.testing.assert_allclose(pairs.squared_distance(1e-40), [[0.0, 9e280], [9e280, 0.0]])
 
 
 def test_a_distance_is_the_root_of_the_square_whoever_computes_it() -> None:
-    class Prepared(Table):
+    class Prepared(AllPairs):
         def squared_distance(self, scale: Scale = 1.0) -> Array:
             return np.full(self.shape, 49.0)
 
@@ -226,7 +226,7 @@ def test_no_bandwidth_makes_a_number_that_is_none(bandwidth: float) -> None:
 
 
 def test_a_squared_distance_stops_where_kernels_have_vanished() -> None:
-    squares = Table([[0.0], [1.0]]).squared_distance(1e-160)
+    squares = AllPairs([[0.0], [1.0]]).squared_distance(1e-160)
     np.testing.assert_array_equal(squares, [[0.0, LARGEST_SQUARE], [LARGEST_SQUARE, 0.0]])
 
 
@@ -239,11 +239,11 @@ def test_distances_are_norms_of_scaled_differences(norm: float, scale: Scale) ->
     x, y = normal(5, 3), normal(4, 3, 1)
     gaps = (x[:, None, :] - y[None, :, :]) / np.asarray(scale)
     expected = np.linalg.norm(gaps, ord=norm, axis=-1)
-    np.testing.assert_allclose(Table(x, y).distance(norm, scale), expected, rtol=1e-13)
+    np.testing.assert_allclose(AllPairs(x, y).distance(norm, scale), expected, rtol=1e-13)
     if norm == 2.0:
-        np.testing.assert_allclose(Table(x, y).squared_distance(scale), expected**2, rtol=1e-13)
-    np.testing.assert_array_equal(Table(x, y).difference(scale), gaps)
-    np.testing.assert_array_equal(np.stack([*Table(x, y).differences(scale)], axis=-1), gaps)
+        np.testing.assert_allclose(AllPairs(x, y).squared_distance(scale), expected**2, rtol=1e-13)
+    np.testing.assert_array_equal(AllPairs(x, y).difference(scale), gaps)
+    np.testing.assert_array_equal(np.stack([*AllPairs(x, y).differences(scale)], axis=-1), gaps)
 
 
 @pytest.mark.parametrize("is_imaginary", [False, True])
@@ -252,7 +252,7 @@ def test_a_table_and_matching_pairs_agree(scale: Scale, is_imaginary: bool) -> N
     x, y = normal(7, 6), normal(7, 6, 1)
     if is_imaginary:
         x, y = x + 1j * y, y - 1j * x[::-1]
-    table, aligned = Table(x, y), Aligned(x, y)
+    table, aligned = AllPairs(x, y), Aligned(x, y)
     questions: list[Callable[[Pairs], Array]] = [
         lambda p: p.inner(),
         lambda p: p.squared_distance(scale),
@@ -282,19 +282,19 @@ def test_matching_pairs_need_as_many_points_on_both_sides() -> None:
 
 def test_left_and_right_are_the_points_with_themselves() -> None:
     x, y = normal(4, 3), normal(5, 3, 1)
-    pairs = Table(x, y)
+    pairs = AllPairs(x, y)
     np.testing.assert_allclose(pairs.left().inner(), np.sum(x * x, axis=1), rtol=1e-14)
     np.testing.assert_allclose(pairs.right().inner(), np.sum(y * y, axis=1), rtol=1e-14)
-    assert Table(x).right() is not pairs.left()
-    same = Table(x)
+    assert AllPairs(x).right() is not pairs.left()
+    same = AllPairs(x)
     assert same.right() is same.left()
 
 
 def test_the_inner_product_is_conjugate_linear_in_the_second_place() -> None:
-    assert Table([[1j]], [[1.0]]).inner().tolist() == [[1j]]
-    assert Table([[1.0]], [[1j]]).inner().tolist() == [[-1j]]
+    assert AllPairs([[1j]], [[1.0]]).inner().tolist() == [[1j]]
+    assert AllPairs([[1.0]], [[1j]]).inner().tolist() == [[-1j]]
     assert Aligned([[1.0]], [[1j]]).inner().tolist() == [-1j]
-    assert Table([[1j]]).outer(np.array([1j]), np.array([2j])).tolist() == [[2.0]]
+    assert AllPairs([[1j]]).outer(np.array([1j]), np.array([2j])).tolist() == [[2.0]]
 
 
 @for_columns
@@ -339,7 +339,7 @@ def test_distances_are_shared_by_all_bandwidths(monkeypatch: pytest.MonkeyPatch)
 
         return wrapper
 
-    monkeypatch.setattr(Table, "dot", counted("dot", Table.dot))
+    monkeypatch.setattr(AllPairs, "dot", counted("dot", AllPairs.dot))
     monkeypatch.setattr(pairs_module, "squared_distances", counted("squares", squared_distances))
     x = normal(20, 8)
     rule = Gaussian(1.0) + Gaussian(2.0) * Matern(1.5, 3.0) + RationalQuadratic().exp()
@@ -359,7 +359,7 @@ def test_distances_are_shared_by_all_bandwidths(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_shared_is_not_written_to() -> None:
     x = normal(5, 6)
-    pairs = Table(x)
+    pairs = AllPairs(x)
     expected_inner, expected_squares = pairs.inner().copy(), pairs.squared_distance().copy()
     for kernel in (
         *(Linear().exp(), Polynomial(3), 2 * Linear(), Linear() ** 2, Linear().normalised()),
@@ -435,10 +435,10 @@ def test_equal_points_are_equal_whatever_holds_them(
 
 
 def test_codes_number_points_in_the_order_in_which_they_appear() -> None:
-    left, right = codes(Table(["b", "a", "b"], ["c", "a"]))
+    left, right = codes(AllPairs(["b", "a", "b"], ["c", "a"]))
     assert left.tolist() == [0, 1, 0]
     assert right.tolist() == [2, 1]
-    same = codes(Table([3, 3, 1]))
+    same = codes(AllPairs([3, 3, 1]))
     assert same[0] is same[1]
 
 
@@ -467,7 +467,7 @@ def test_a_standard_array_answers_like_numpys() -> None:
         y: Any = normal(4, 5, 2) + imaginary * normal(4, 5, 3)
         a: Any = strict.asarray(x)
         b: Any = strict.asarray(y)
-        for ours, theirs in ((Table(x, y), Table(a, b)), (Aligned(x, y), Aligned(a, b))):
+        for ours, theirs in ((AllPairs(x, y), AllPairs(a, b)), (Aligned(x, y), Aligned(a, b))):
             for ask in questions:
                 values = ask(theirs)
                 assert isinstance(values, type(a))
@@ -488,13 +488,13 @@ def test_conjugates_and_complex_types_of_every_kind_of_array() -> None:
 
 def test_tensor_kernels_share_what_their_parts_share(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    dot = Table.dot
+    dot = AllPairs.dot
 
     def counted(*args: Any) -> Array:
         calls.append(1)
         return dot(*args)
 
-    monkeypatch.setattr(Table, "dot", counted)
+    monkeypatch.setattr(AllPairs, "dot", counted)
     part = tensor_sum(Linear(), Delta())
     (part + part * part)([([1.0], "a"), ([2.0], "b")])
     assert len(calls) == 1

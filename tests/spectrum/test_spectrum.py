@@ -31,7 +31,9 @@ from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import nystrom_bytes
 from mercer.spectrum.exact import points_left_out
 from mercer.spectrum.leading import refuse_beyond_budget, smaller
-from mercer.spectrum.missing import (
+from mercer.spectrum.proofs import factored_complement
+from mercer.spectrum.room import needed_bytes
+from mercer.spectrum.shortfall import (
     Missing,
     largest_eigenvalue,
     largest_mean,
@@ -39,14 +41,12 @@ from mercer.spectrum.missing import (
     sampled_norm,
     upper_values,
 )
-from mercer.spectrum.proofs import factored_complement
-from mercer.spectrum.room import needed_bytes
 from tests.interrupts import interrupt, start_script
 from tests.references import FOLDER
 
 EPSILON = np.finfo(float).eps
 dense_module = importlib.import_module("mercer.spectrum.dense")
-missing_module = importlib.import_module("mercer.spectrum.missing")
+missing_module = importlib.import_module("mercer.spectrum.shortfall")
 exact_module = importlib.import_module("mercer.spectrum.exact")
 leading_module = importlib.import_module("mercer.spectrum.leading")
 RNG = np.random.default_rng(5)

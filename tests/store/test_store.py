@@ -390,7 +390,6 @@ def test_files_that_are_whole_but_wrong_run_nothing_and_are_named(
 @pytest.mark.parametrize(
     ("earlier", "now"),
     [
-        ("mercer.barycentre.Barycentre", "mercer.operators"),  # another package
         ("mercer.reading.scores.Scores", "mercer.reading.links"),  # a module that is no more
         ("mercer.reading.procrustes.Individuals", "mercer.reading.axis_values"),  # one that is
     ],
@@ -398,6 +397,13 @@ def test_files_that_are_whole_but_wrong_run_nothing_and_are_named(
 def test_classes_are_found_by_the_names_of_earlier_versions(earlier: str, now: str) -> None:
     found = packing._class(earlier, lambda cls: True)
     assert (found.__module__, found.__name__) == (now, earlier.rpartition(".")[2])
+
+
+@pytest.mark.parametrize("earlier", packing.EARLIER)
+def test_every_earlier_name_leads_to_a_class(earlier: str) -> None:
+    home, _, name = packing.EARLIER[earlier].rpartition(".")
+    found = packing._class(earlier, lambda cls: True)
+    assert (found.__module__, found.__name__) == (home, name)
 
 
 def test_a_huge_declared_file_takes_no_memory(tmp_path: Path) -> None:

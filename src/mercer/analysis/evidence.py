@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from mercer.check import Array
 from mercer.clusters.finding import ward
-from mercer.compare.measures import alignment
+from mercer.compare.dependence import alignment
 from mercer.data.table import Column
 from mercer.display import Shown
 from mercer.kernels.vectors import Linear

@@ -277,7 +277,7 @@ def cluster(
     of_active = tree.cut(k)[places]
     with followed(progress, "tiles") as tell:
         if method == "kernel-kmeans":
-            images = _Images(model, active, len(w), tell)
+            images = _GramProducts(model, active, len(w), tell)
             of_active = kernel_means(images, w[active], of_active, k)
         elif method == "spectral":
             asked = None if count is None else k
@@ -315,7 +315,7 @@ def cluster(
     )
 
 
-class _Images:
+class _GramProducts:
     """Products of the Gram matrix of the individuals that have a weight, whatever the model."""
 
     def __init__(self, model: Any, active: Array, count: int, tell: Progress | None) -> None:

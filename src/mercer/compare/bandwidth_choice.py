@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from mercer.check import Points, is_missing
-from mercer.compare.measures import alignment
+from mercer.compare.dependence import alignment
 from mercer.compare.sides import present
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel, parameters, with_parameters

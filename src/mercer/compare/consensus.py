@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from mercer.check import Array, chunks
-from mercer.compare.measures import refuse_constant
+from mercer.compare.dependence import refuse_constant
 from mercer.compare.products import products_of
 from mercer.compare.sides import (
     VALUE_ROUNDING,

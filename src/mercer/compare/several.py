@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.compare.measures import (
-    Asked,
+from mercer.compare.dependence import (
     ComparedPair,
     Dependence,
+    DependenceTest,
     refuse_constant,
     test_dependence,
 )
@@ -129,7 +129,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
     """
     with followed(progress, "permutations") as tell:
-        asked = Asked.of(
+        asked = DependenceTest.of(
             test,
             permutations,
             rank,
@@ -141,7 +141,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
         return _compared(named_sides(kernels, points, sample_weight), sample_weight, asked)
 
 
-def _compared(sides: dict[str, Gram], sample_weight: Any, asked: Asked) -> Comparison:
+def _compared(sides: dict[str, Gram], sample_weight: Any, asked: DependenceTest) -> Comparison:
     names, grams = list(sides), [scale_gram(gram) for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n)

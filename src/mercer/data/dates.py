@@ -25,7 +25,7 @@ DAY_WORD = re.compile(rf"(\d{{1,2}})[ -]{WORD}[ -](\d{{4}}){TIME}", re.IGNORECAS
 WORD_DAY = re.compile(rf"{WORD} (\d{{1,2}}),? (\d{{4}}){TIME}", re.IGNORECASE)
 
 
-class Written(NamedTuple):
+class WrittenDate(NamedTuple):
     """A date as it is written: two numbers of which one may be the month, the year, the time."""
 
     first: int
@@ -42,21 +42,21 @@ class Dates(NamedTuple):
     is_ambiguous: bool
 
 
-def written(text: str) -> Written | None:
+def written(text: str) -> WrittenDate | None:
     """Return the parts of a date, the day before the month where both are known; None for no date.
 
     >>> written("31 Jan 2024"), written("1/2/24 9:30"), written("v1.2")
-    (Written(first=31, second=1, year=2024, time='', has_order=True), Written(first=1, second=2, year=2024, time='9:30', has_order=False), None)
+    (WrittenDate(first=31, second=1, year=2024, time='', has_order=True), WrittenDate(first=1, second=2, year=2024, time='9:30', has_order=False), None)
     """  # noqa: E501  (a doctest shows the value as the user sees it, on one line)
     word = text.strip()
     if found := ISO.fullmatch(word):
-        return Written(int(found[3]), int(found[2]), int(found[1]), found[4] or "", True)
+        return WrittenDate(int(found[3]), int(found[2]), int(found[1]), found[4] or "", True)
     if found := NUMBERS.fullmatch(word):
         year = int(found[4] or found[6])
         if len(found[4] or found[6]) == 2:
             year += 1900 if year >= CENTURY else 2000
         second = int(found[3] or found[5])
-        return Written(int(found[1]), second, year, found[7] or "", found[2] == ".")
+        return WrittenDate(int(found[1]), second, year, found[7] or "", found[2] == ".")
     day_first, month_first = DAY_WORD.fullmatch(word), WORD_DAY.fullmatch(word)
     found = day_first or month_first
     if found is None:
@@ -65,7 +65,7 @@ def written(text: str) -> Written | None:
     if month[:3].lower() not in MONTHS:
         return None
     place = MONTHS.index(month[:3].lower()) + 1
-    return Written(int(day), place, int(found[3]), found[4] or "", True)
+    return WrittenDate(int(day), place, int(found[3]), found[4] or "", True)
 
 
 def dates_of(labels: Iterable[str | None]) -> Dates | None:
@@ -98,7 +98,7 @@ def dates_of(labels: Iterable[str | None]) -> Dates | None:
     return Dates(values, bool(orderless) and not day_first and not month_first)
 
 
-def _stamp(part: Written, month_first: bool) -> str:
+def _stamp(part: WrittenDate, month_first: bool) -> str:
     """Return a date in the notation of ISO 8601."""
     is_turned = month_first and not part.has_order
     day, month = (part.second, part.first) if is_turned else (part.first, part.second)

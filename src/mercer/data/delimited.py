@@ -64,7 +64,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReadingPlan:
     """What the beginning of a file says of all of it."""
 
     dialect: Dialect
@@ -130,7 +130,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     return _read(path, limits, replace(plan, dialect=latin, is_plain=False))
 
 
-def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
+def _read(path: Path, limits: Limits, plan: ReadingPlan) -> Cells:
     is_plain = plan.is_plain
     matrix = numbers_only(path, limits, plan.dialect, len(plan.names)) if is_plain else None
     if matrix is None:
@@ -205,7 +205,7 @@ def _plan(
     name: str,
     missing: frozenset[str],
     roles: Mapping[str, Role],
-) -> Plan:
+) -> ReadingPlan:
     rows = records(below(text, dialect.skip), dialect.delimiter)
     if not rows:
         raise UnreadableFile(f"{name} cannot be cut into cells: {_first_error(text, dialect)}")
@@ -228,7 +228,7 @@ def _plan(
                 notes += (_tell_dressed(name, column, example),)
     is_plain = all(numeric) and '"' not in text and dialect.encoding in ("utf-8", "utf-8-sig")
     is_triangle = dialect.has_header and _is_triangle([len(row) for row in body], len(names))
-    return Plan(
+    return ReadingPlan(
         dialect, names, tuple(numeric), frozenset(empty), missing, notes, is_plain, is_triangle
     )
 
@@ -308,7 +308,9 @@ def _mostly_numbers(cells: Sequence[str], decimal: str, missing: frozenset[str])
     return 2 * sum(is_number(cell, decimal) for cell in present) >= max(len(present), 1)
 
 
-def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+def _gathered(
+    path: Path, limits: Limits, plan: ReadingPlan
+) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     """Return the columns of any file, cell by cell, and what was done to them."""
     width = len(plan.names)
     parts: list[list[Array]] = [[] for _ in plan.names]
@@ -361,7 +363,9 @@ def _place(name: str, lines: Sequence[int], column: str) -> Callable[[int], str]
     return lambda row: f'{name}, line {lines[row]}, column "{column}"'
 
 
-def _chunks(path: Path, limits: Limits, plan: Plan) -> Iterator[tuple[list[int], list[list[str]]]]:
+def _chunks(
+    path: Path, limits: Limits, plan: ReadingPlan
+) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Yield records of equal width in chunks, with the line each of them begins on."""
     dialect, width = plan.dialect, len(plan.names)
     size = max(1, CELLS // width)
@@ -446,7 +450,7 @@ class Odd(NamedTuple):
 
 def _as_numbers(
     cells: Sequence[str],
-    plan: Plan,
+    plan: ReadingPlan,
     place: Callable[[int], str],
     odd: dict[int, Odd],
     above: int,
@@ -471,11 +475,11 @@ def _as_numbers(
     return found
 
 
-def _is_known(cell: str, plan: Plan) -> bool:
+def _is_known(cell: str, plan: ReadingPlan) -> bool:
     return cell.strip() in plan.missing or is_number(cell, plan.dialect.decimal)
 
 
-def _number(cell: str, row: int, plan: Plan, place: Callable[[int], str]) -> float:
+def _number(cell: str, row: int, plan: ReadingPlan, place: Callable[[int], str]) -> float:
     if cell.strip() in plan.missing:
         return np.nan
     if is_number(cell, plan.dialect.decimal):

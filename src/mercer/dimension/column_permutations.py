@@ -16,7 +16,7 @@ from mercer.errors import InvalidInput
 from mercer.resampling import Resampling
 
 
-class Permutations(Protocol):
+class Rearrangements(Protocol):
     """Rearrangements of a table held by columns: each row of ``columns`` is one variable."""
 
     @property
@@ -103,7 +103,7 @@ def is_given(permutations: Any) -> bool:
     return hasattr(permutations, "__len__") and not isinstance(permutations, str)
 
 
-def as_permutations(permutations: Any, n: int, p: int, draws: Resampling) -> Permutations:
+def as_permutations(permutations: Any, n: int, p: int, draws: Resampling) -> Rearrangements:
     """Return the permutations of n rows and p columns that were given as an array, or drawn."""
     if is_given(permutations):
         return Given(_checked(number_array(permutations, "permutations"), n, p))

@@ -11,8 +11,14 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
-from mercer.dimension.column_permutations import Drawn, Permutations, as_permutations, is_given
-from mercer.dimension.null import WEIGHTED, LandmarkSubject, Source, Subject, source_of
+from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permutations, is_given
+from mercer.dimension.null import (
+    WEIGHTED,
+    LandmarkSubject,
+    PermutedColumns,
+    PermutedSource,
+    source_of,
+)
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
@@ -218,7 +224,7 @@ class Decided:
         return bool(np.all(known[: fails[0] if len(fails) else len(counts)]))
 
 
-def _approximation(source: Source, measure: Measure, observed: Array) -> str:
+def _approximation(source: PermutedSource, measure: Measure, observed: Array) -> str:
     """Return in words what the axes that are tested approximate, and how well; empty if exact."""
     if not isinstance(measure.subject, LandmarkSubject):
         return ""
@@ -235,7 +241,7 @@ def _judged(  # noqa: PLR0913  (what was found, and how)
     measure: Measure,
     observed: Array,
     found: Null,
-    sample: Permutations,
+    sample: Rearrangements,
     level: float,
     approximation: str,
 ) -> ParallelAnalysis:
@@ -274,7 +280,7 @@ def _reached(observed: Array) -> Array:
 class Measure:
     """The statistic of the first axes of a table and of its permutations."""
 
-    subject: Subject
+    subject: PermutedColumns
     axes: int
     statistic: str
 
@@ -290,7 +296,7 @@ class Measure:
             raise InvalidInput("the kernel sees no difference between the individuals: no inertia")
         return self._scaled(values, total)
 
-    def null(self, sample: Permutations, draws: Resampling) -> Generator[Array, None, None]:
+    def null(self, sample: Rearrangements, draws: Resampling) -> Generator[Array, None, None]:
         """Yield the statistics of all permutations, a batch at a time."""
         if self.is_large:  # whose products have threads of their own
             buffer = np.empty_like(self.subject.columns)
@@ -341,7 +347,7 @@ def first_failure(p_values: Array, level: float) -> int:
     return int(fails[0]) if len(fails) else len(p_values)
 
 
-def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
+def _refuse_weighted(source: PermutedSource, measure: Measure, observed: Array) -> None:
     """Refuse a model whose axes are not those of its data with equal weights."""
     if source.inertias is None or isinstance(measure.subject, LandmarkSubject):
         return
@@ -351,7 +357,7 @@ def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
         raise InvalidInput(WEIGHTED)
 
 
-def _tested(axes: int | Sequence[int] | None, source: Source) -> int:
+def _tested(axes: int | Sequence[int] | None, source: PermutedSource) -> int:
     rank, side = source.subject.rank, source.subject.side
     if axes is not None:
         return min(first_axes(axes), rank, side)
@@ -361,7 +367,7 @@ def _tested(axes: int | Sequence[int] | None, source: Source) -> int:
     return rank if is_whole else min(LARGE_AXES, rank, side)
 
 
-def _named(statistic: str | None, source: Source) -> str:
+def _named(statistic: str | None, source: PermutedSource) -> str:
     if statistic is None:
         return "share" if source.is_kernel else "eigenvalue"
     if statistic not in STATISTICS:
@@ -373,7 +379,7 @@ def _evidence(  # noqa: PLR0913  (what was found, and how)
     kept: int,
     found: Null,
     level: float,
-    sample: Permutations,
+    sample: Rearrangements,
     measure: Measure,
     approximation: str,
 ) -> str:

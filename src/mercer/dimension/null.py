@@ -41,7 +41,7 @@ NULLS = (
 )
 
 
-class Subject(Protocol):
+class PermutedColumns(Protocol):
     """Data whose columns can be permuted, and the matrix whose eigenvalues are their inertias."""
 
     @property
@@ -375,19 +375,19 @@ WHOLE, LANDMARKS = 512, 256
 """Up to so many individuals the matrix of a kernel is decomposed whole; beyond, the landmarks."""
 
 
-class Source(NamedTuple):
+class PermutedSource(NamedTuple):
     """What is permuted, whether through a kernel, and the inertias and their total of a model.
 
     ``engine`` is the GPU that the model was fitted on.
     """
 
-    subject: Subject
+    subject: PermutedColumns
     is_kernel: bool
     inertias: Array | None = None
     inertia: float = 0.0
     engine: Engine | None = None
 
-    def approximated(self, landmarks: int | None, seed: int) -> Source:
+    def approximated(self, landmarks: int | None, seed: int) -> PermutedSource:
         """Return the source seen through landmarks where the matrix of its kernel is large.
 
         ``landmarks`` is their number, None for the usual one; as many as individuals are all.
@@ -404,7 +404,7 @@ class Source(NamedTuple):
         return self._replace(subject=some)
 
 
-def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> Source:
+def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> PermutedSource:
     """Return what is permuted: the columns of data, seen through a kernel or not, or a model's."""
     if not isinstance(standardize, bool | np.bool_ | None):
         raise InvalidParameter(f"standardize must be True, False or None, found {standardize!r}")
@@ -416,11 +416,13 @@ def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> Source:
             )
         return _of_model(data_or_model)
     if kernel is None:
-        return Source(linear_subject(data_or_model, standardize=standardize is not False), False)
-    return Source(_seen_through(as_kernel(kernel), data_or_model, bool(standardize)), True)
+        return PermutedSource(
+            linear_subject(data_or_model, standardize=standardize is not False), False
+        )
+    return PermutedSource(_seen_through(as_kernel(kernel), data_or_model, bool(standardize)), True)
 
 
-def _of_model(model: Any) -> Source:
+def _of_model(model: Any) -> PermutedSource:
     name = type(model).__name__
     inertias = getattr(model, "inertias_", None)
     if inertias is None:
@@ -437,8 +439,8 @@ def _of_model(model: Any) -> Source:
     resolved = getattr(model, "kernel_", None)
     parts = getattr(model, "feature_parts", None)
     if parts is not None and len(X) == len(model.weights_):
-        subject: Subject = _feature_subject(model, parts())
-        return Source(subject, True, np.asarray(inertias), float(model.inertia_))
+        subject: PermutedColumns = _feature_subject(model, parts())
+        return PermutedSource(subject, True, np.asarray(inertias), float(model.inertia_))
     if resolved is None:
         is_standardised = bool(getattr(model, "standardize", False))
         subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
@@ -446,7 +448,7 @@ def _of_model(model: Any) -> Source:
         given = resolved if resolved.reads_places else getattr(model, "kernel", resolved)
         subject = _seen_through(as_kernel(given), X, False)
     known = np.asarray(inertias), float(model.inertia_)
-    return Source(subject, resolved is not None, *known, engine=_gpu_of(model))
+    return PermutedSource(subject, resolved is not None, *known, engine=_gpu_of(model))
 
 
 def _gpu_of(model: Any) -> Engine | None:
@@ -481,7 +483,7 @@ def _active(model: Any, X: Any) -> Any:
     return take(X, active)
 
 
-def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> Subject:
+def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> PermutedColumns:
     if kernel == Linear():  # whose smaller side is known
         return linear_subject(X, standardize=standardize)
     return kernel_subject(kernel, as_points(X, "X"), standardize=standardize)

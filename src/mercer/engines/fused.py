@@ -23,7 +23,7 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.engines.tiles import Rounding, Tiles
-from mercer.engines.trace import Formula, formula_of
+from mercer.engines.trace import TracedFormula, traced_formula
 from mercer.kernels.pairs import INNER, Scale
 from mercer.kernels.statements import FUNCTION, Arithmetic, Bound, gamma
 from mercer.progress import Progress
@@ -170,15 +170,17 @@ def unit_below(largest: float, limit: float) -> float:
     return float(2.0 ** (frexp(limit)[1] - 1 - frexp(largest)[1]))
 
 
-def lines_of(formula: Formula, unit: float, scale: float, *, is_steep: bool = False) -> list[str]:
+def lines_of(
+    formula: TracedFormula, unit: float, scale: float, *, is_steep: bool = False
+) -> list[str]:
     """Return the formula in terms of inner products, norms and offsets of split points.
 
     Points are in units of 1/``unit``, norms in those of the first scale, and the result is times
     ``scale``. Where it ``is_steep``, a point is exactly at distance 0 from itself (``is_same``).
 
     >>> from mercer import Gaussian, Linear
-    >>> from mercer.engines.trace import formula_of
-    >>> for line in lines_of(formula_of(Gaussian(2.0) * Linear()), 4.0, 0.5):
+    >>> from mercer.engines.trace import traced_formula
+    >>> for line in lines_of(traced_formula(Gaussian(2.0) * Linear()), 4.0, 0.5):
     ...     print(line)
     square = maximum(x_norm + y_norm - inner * 0.03125, 0.0)
     s0 = square
@@ -202,7 +204,7 @@ def lines_of(formula: Formula, unit: float, scale: float, *, is_steep: bool = Fa
     return [*lines, *formula.lines, f"return {formula.result} * {scale!r}"]
 
 
-def norm_scale(formula: Formula) -> float:
+def norm_scale(formula: TracedFormula) -> float:
     """Return the first of the scales, 1 where lengths are in the points themselves."""
     scale = next(iter(formula.scales), 1.0)
     return 1.0 if isinstance(scale, tuple) else scale
@@ -252,7 +254,7 @@ def has_triton() -> bool:
 class Fused:
     """The product of one Gram matrix, from points that lie on a device as halves."""
 
-    def __init__(self, torch: Any, tiles: Tiles, formula: Formula, bound: Bound) -> None:
+    def __init__(self, torch: Any, tiles: Tiles, formula: TracedFormula, bound: Bound) -> None:
         assert tiles.prepared is not None
         self.torch, self.formula, self.bound, self.shape = torch, formula, bound, tiles.shape
         self.is_steep = tiles.is_symmetric and tiles.kernel.is_steep
@@ -265,7 +267,7 @@ class Fused:
         prepared = tiles.prepared
         if prepared is None or not tiles.single or 0 in tiles.shape:
             return None
-        formula = formula_of(tiles.kernel)
+        formula = traced_formula(tiles.kernel)
         if formula is None or not _has_one_geometry(formula) or not _is_in_memory(tiles):
             return None
         arithmetic = prepared.arithmetic
@@ -411,7 +413,7 @@ def _units(torch: Any, vectors: Any) -> Any:
     return torch.ldexp(torch.ones_like(largest), frexp(LARGEST_VALUE)[1] - 1 - exponents)
 
 
-def _has_one_geometry(formula: Formula) -> bool:
+def _has_one_geometry(formula: TracedFormula) -> bool:
     """Whether all it asks for follows from one matrix of inner products."""
     has_lengths = any(isinstance(scale, tuple) for scale in formula.scales)
     return bool(formula.inputs) and (len(formula.inputs) == 1 or not has_lengths)

@@ -22,7 +22,7 @@ from mercer.engines.held import Held, to_host
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_counts
-from mercer.kernels.pairs import INNER, Scale, Statistic, Table
+from mercer.kernels.pairs import INNER, AllPairs, Scale, Statistic
 from mercer.kernels.point_pairs import GAPS
 from mercer.kernels.statements import Arithmetic, Bound, gamma
 from mercer.points import SparseRows, lies_on_disk, over_parts
@@ -154,7 +154,7 @@ class Tiles:
             if self.prepared is not None:
                 return self.kernel.evaluate(PreparedTable(self.prepared, block, self.is_symmetric))
             diagonal = self.is_symmetric and block.is_diagonal
-            pairs = Table(self.x[block.rows], None if diagonal else self.y[block.columns])
+            pairs = AllPairs(self.x[block.rows], None if diagonal else self.y[block.columns])
             values = as_numpy(self.kernel.evaluate(pairs))
             is_wide = self.single and values.dtype == np.float64
             return values.astype(np.float32) if is_wide else values
@@ -246,7 +246,7 @@ class Prepared:
         if kernel.asks(1) is None or 0 in (len(x), 1 if y is None else len(y)):
             return None
         sides = [x] if y is None else [x, y]
-        first = Table(*(to_host(s[:1]) if isinstance(s, Held) else s[:1] for s in sides)).vectors
+        first = AllPairs(*(to_host(s[:1]) if isinstance(s, Held) else s[:1] for s in sides)).vectors
         if any(np.iscomplexobj(as_numpy(side)) for side in first):
             return None
         if not kernel.is_fast(first[0].shape[1]):
@@ -408,7 +408,7 @@ def _squared_norms(a: Array) -> Array:
     return norms
 
 
-class PreparedTable(Table):
+class PreparedTable(AllPairs):
     """All pairs of a block, from prepared points."""
 
     def __init__(self, prepared: Prepared, block: Block, is_symmetric: bool) -> None:

@@ -1,7 +1,7 @@
 """The formula of a kernel as lines of arithmetic, found by evaluating it on symbols.
 
 A kernel states its formula once, for arrays of any library. On `Symbol`s, which record what is
-done to them, it becomes text that a compiler of another machine can read: `Formula.lines` are
+done to them, it becomes text that a compiler of another machine can read: `TracedFormula.lines` are
 assignments in Python's arithmetic with the functions of `FUNCTIONS`, in single precision.
 """
 
@@ -12,7 +12,7 @@ from math import isfinite, log, log2
 from typing import Any, NoReturn
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import INNER, Scale, Statistic, Table
+from mercer.kernels.pairs import INNER, AllPairs, Scale, Statistic
 
 FUNCTIONS = ("abs", "exp2", "log", "maximum", "minimum", "sqrt", "where")
 """What lines may call, by name; the language they are compiled in defines them."""
@@ -26,7 +26,7 @@ class Untraceable(AttributeError):
 
 
 @dataclass(frozen=True)
-class Formula:
+class TracedFormula:
     """Lines that make ``result`` of the names in ``inputs``, one for each statistic."""
 
     inputs: tuple[tuple[str, Statistic], ...]
@@ -39,13 +39,13 @@ class Formula:
         return tuple(s for _, s in self.inputs if not isinstance(s, str))
 
 
-def formula_of(kernel: Kernel) -> Formula | None:
+def traced_formula(kernel: Kernel) -> TracedFormula | None:
     """Return the formula of a kernel, None where it is more than such arithmetic.
 
     >>> from mercer import Gaussian, Linear
-    >>> formula_of(Gaussian(2.0) + 3.0).lines
+    >>> traced_formula(Gaussian(2.0) + 3.0).lines
     ('t0 = exp2(s0 * -0.7213475204444817)', 't1 = t0 + 3.0')
-    >>> formula_of(Gaussian(2.0) * Linear()).inputs
+    >>> traced_formula(Gaussian(2.0) * Linear()).inputs
     (('s0', 2.0), ('s1', 'inner'))
     """
     traced = Traced()
@@ -54,10 +54,10 @@ def formula_of(kernel: Kernel) -> Formula | None:
         name = result.name  # for which there may be one more line
     except (AttributeError, TypeError, ValueError):  # of whatever else it asks for
         return None
-    return Formula(tuple(traced.inputs.items()), tuple(traced.lines), name)
+    return TracedFormula(tuple(traced.inputs.items()), tuple(traced.lines), name)
 
 
-class Traced(Table):
+class Traced(AllPairs):
     """All pairs of points that are not there: what is asked of them is written down."""
 
     def __init__(self) -> None:

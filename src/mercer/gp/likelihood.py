@@ -26,7 +26,7 @@ from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
 from mercer.gram import Gram, lower_triangle
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 from mercer.points import take
 
 MOST_JITTER = 1e-8
@@ -273,7 +273,7 @@ def contract_partials(gram: Gram, weight: Callable[[Block], Array]) -> dict[str,
 
     def add(block: Block) -> None:
         x, y = tiles.x[block.rows], tiles.y[block.columns]
-        partials = _partials(gram, Table(x, None if block.is_diagonal else y))
+        partials = _partials(gram, AllPairs(x, None if block.is_diagonal else y))
         W = weight(block) * (1.0 if block.is_diagonal else 2.0)
         sums[_place(block)] = {n: np.tensordot(W, as_numpy(d), 2) for n, d in partials.items()}
 
@@ -312,7 +312,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
         for i in mine:
             for columns in stripes[i:]:
                 rows, is_diagonal = stripes[i], columns is stripes[i]
-                partials = _partials(gram, Table(x[rows], None if is_diagonal else x[columns]))
+                partials = _partials(gram, AllPairs(x[rows], None if is_diagonal else x[columns]))
                 for name, derivative in partials.items():
                     tile = as_numpy(derivative)
                     if name not in total:
@@ -328,7 +328,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     return _finite(gram, found)
 
 
-def _partials(gram: Gram, pairs: Table) -> dict[str, Array]:
+def _partials(gram: Gram, pairs: AllPairs) -> dict[str, Array]:
     """Return the derivatives of the kernel; `_finite` looks at their sums."""
     with np.errstate(over="ignore", invalid="ignore"):
         return gram.kernel.evaluate_partials(pairs)

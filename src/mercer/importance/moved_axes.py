@@ -10,7 +10,13 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, NotPositiveDefinite
-from mercer.importance.permuted import Group, shares_squares, shuffle_columns, split_kernel, width
+from mercer.importance.permuted import (
+    ColumnGroup,
+    shares_squares,
+    shuffle_columns,
+    split_kernel,
+    width,
+)
 from mercer.kernels.base import Kernel
 from mercer.spectrum.nearby import ACCURATE, TOLERANCE, Axes, doubt_of, largest, refine_axes
 
@@ -37,7 +43,7 @@ RIDGE = {np.float32: 1e-3, np.float64: 1e-8}
 from it, and little beside the leading eigenvalues, which grow with the number of landmarks."""
 
 
-class Moved(NamedTuple):
+class MovedAxes(NamedTuple):
     """How far axes moved, the share of the inertia they explain, and the doubt of that share."""
 
     distance: float
@@ -48,9 +54,9 @@ class Moved(NamedTuple):
 class System(Protocol):
     """Data whose columns can be permuted."""
 
-    observed: Moved
+    observed: MovedAxes
 
-    def permuted(self, columns: list[Any], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> MovedAxes:
         """Return what becomes of the axes when these columns take the rows of an order."""
 
 
@@ -81,9 +87,9 @@ class Covariances:
         axes = self._leading(self.covariance)
         self.axes = axes.vectors[:, :count] / np.sqrt(axes.values[:count])
         share = float(np.sum(axes.values[:count]) / np.trace(self.covariance))
-        self.observed = Moved(0.0, share, SHARE_ROUNDING)
+        self.observed = MovedAxes(0.0, share, SHARE_ROUNDING)
 
-    def permuted(self, columns: list[Any], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> MovedAxes:
         moved = self._as_analysed(self.Z[:, columns][order], columns)
         cross = self.Z.T @ (self.weights[:, None] * moved)
         joint = self.covariance.copy()
@@ -95,7 +101,7 @@ class Covariances:
         values, vectors = axes.values[: self.count], axes.vectors[:, : self.count]
         total = float(np.trace(C))
         overlap = self.axes.T @ joint @ (vectors / np.sqrt(np.maximum(values, 1e-300)))
-        return Moved(distance_of(overlap), float(values.sum()) / total, axes.doubt / total)
+        return MovedAxes(distance_of(overlap), float(values.sum()) / total, axes.doubt / total)
 
     def _as_analysed(self, moved: Array, columns: list[int]) -> Array:
         """Centre, and standardise if the table was: unequal weights change both."""
@@ -121,15 +127,15 @@ class Whole:
         self.parts = lru_cache(maxsize=4)(self._parts)
         axes, total = self._axes(np.asarray(kernel(X)), vectors, ACCURATE)
         self.start = axes.vectors[:, : count + EXTRA]
-        self.observed = Moved(0.0, float(axes.values[:count].sum()) / total, SHARE_ROUNDING)
+        self.observed = MovedAxes(0.0, float(axes.values[:count].sum()) / total, SHARE_ROUNDING)
 
-    def permuted(self, columns: list[Any], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> MovedAxes:
         kernel, still = self.parts(tuple(columns))
         K = kernel(shuffle_columns(self.X, columns, order)) + still
         axes, total = self._axes(K, self.start, TOLERANCE)
         overlap = self.start[:, : self.count].T @ axes.vectors[:, : self.count]
         share = float(axes.values[: self.count].sum()) / total
-        return Moved(distance_of(overlap), share, axes.doubt / total)
+        return MovedAxes(distance_of(overlap), share, axes.doubt / total)
 
     def _parts(self, columns: tuple[Any, ...]) -> tuple[Kernel, Array | float]:
         """Return the kernel that permutations change, and the values of what is added to it."""
@@ -190,13 +196,13 @@ class Landmarks:
         left = np.column_stack([self.weights, self.roots * vectors]).T
         self.left = {dtype: left.astype(dtype) for dtype in RIDGE}
 
-    def _group(self, columns: tuple[Any, ...]) -> Group:
-        return Group(self.kernel, self.X, self.rows, list(columns))
+    def _group(self, columns: tuple[Any, ...]) -> ColumnGroup:
+        return ColumnGroup(self.kernel, self.X, self.rows, list(columns))
 
-    def permuted(self, columns: list[Any], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> MovedAxes:
         return self._moved(self.group(tuple(columns)), order)[0]
 
-    def _moved(self, group: Group, order: Array) -> tuple[Moved, Array]:
+    def _moved(self, group: ColumnGroup, order: Array) -> tuple[MovedAxes, Array]:
         """Return how far the axes are from those measured from, and their coefficients."""
         left, G, M = self._moments(group, order)
         own = self.own
@@ -220,9 +226,9 @@ class Landmarks:
         z = axes.vectors[:, : self.count]
         share = float(axes.values[: self.count].sum()) / total
         distance = distance_of(left[1:] @ (z - z.sum(axis=0) / m))
-        return Moved(distance, share, axes.doubt / total), axes.vectors
+        return MovedAxes(distance, share, axes.doubt / total), axes.vectors
 
-    def _moments(self, group: Group, order: Array) -> tuple[Array, Array, Array]:
+    def _moments(self, group: ColumnGroup, order: Array) -> tuple[Array, Array, Array]:
         """Return [w, W^½U]ᵀC, CᵀWC with C centred, and the kernel between landmarks.
 
         The means of the data are taken from C first: values that differ little keep their digits.

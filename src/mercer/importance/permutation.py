@@ -16,7 +16,7 @@ from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
-from mercer.importance.moved_axes import Covariances, Landmarks, Moved, System, Whole
+from mercer.importance.moved_axes import Covariances, Landmarks, MovedAxes, System, Whole
 from mercer.importance.permuted import Column, columns_of, groups_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
@@ -286,14 +286,14 @@ def _moved(
     """Return distances, shares and doubts: groups x permutations x 3."""
     parts = list(chunks(draws.count, TOGETHER))
 
-    def work(piece: int, stop: Event) -> list[Moved]:
+    def work(piece: int, stop: Event) -> list[MovedAxes]:
         g, part = divmod(piece, len(parts))
         rng = draws.generator(g, part)
         count = parts[part].stop - parts[part].start
         orders = (rng.permutation(individuals) for _ in range(count) if not stop.is_set())
         return [system.permuted(groups[g], order) for order in orders]
 
-    results: list[Moved] = []
+    results: list[MovedAxes] = []
     with closing(draws.in_order(work, range(len(groups) * len(parts)))) as found:
         for part in found:
             results.extend(part)
@@ -303,7 +303,7 @@ def _moved(
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class PermutedRows:
     """What is permuted: individuals with a weight, as rows, and how axes are found for them."""
 
     X: Any
@@ -327,7 +327,7 @@ class Subject:
         return Landmarks(kernel, self.X, self.weights, self.count, landmarks, self.vectors)
 
 
-def _subject(model: Any, axes: int) -> Subject:
+def _subject(model: Any, axes: int) -> PermutedRows:
     if hasattr(model, "fit"):
         require_fit(model)
     points = getattr(model, "X_fit_", None)
@@ -361,7 +361,7 @@ def _subject(model: Any, axes: int) -> Subject:
     if is_linear:
         X = X - w @ X
         X /= np.abs(X).max() or 1.0  # shares and distances have no unit, and squares exist
-    return Subject(
+    return PermutedRows(
         X,
         columns_of(X, model.data_names.columns, kernel),
         w,

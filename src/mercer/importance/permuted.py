@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import INNER, Scale, Table
+from mercer.kernels.pairs import INNER, AllPairs, Scale
 from mercer.kernels.tables import Columns, columns_read
 from mercer.points import Rows, take
 
@@ -174,7 +174,7 @@ def width(X: Any) -> int:
     return int(X.shape[1]) if isinstance(X, np.ndarray) else 1
 
 
-class Group:
+class ColumnGroup:
     """The columns of a group, and the squared distances between rows that all others make."""
 
     def __init__(self, kernel: Kernel, X: Any, rows: Array, columns: list[Any]) -> None:
@@ -236,10 +236,12 @@ class Group:
         return kept[: count * len(self.rows)].reshape(count, len(self.rows))
 
 
-class Permuted(Table):
+class Permuted(AllPairs):
     """Individuals and landmarks whose columns of a group are permuted."""
 
-    def __init__(self, group: Group, order: Array, sides: dict[Scale, Array], part: slice) -> None:
+    def __init__(
+        self, group: ColumnGroup, order: Array, sides: dict[Scale, Array], part: slice
+    ) -> None:
         self.group, self.order, self.sides_of, self.part = group, order, sides, part
         self.same = False
         self.buffer: Array | None = group.buffer(part.stop - part.start)

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import Array, Points, finite, in_single, is_single, namespace
 from mercer.errors import InvalidParameter, NoFeatureMap, NotDifferentiable
-from mercer.kernels.pairs import Aligned, Pairs, Scale, Table, checked_scale, real
+from mercer.kernels.pairs import Aligned, AllPairs, Pairs, Scale, checked_scale, real
 from mercer.kernels.statements import Kind as Kind
 from mercer.kernels.statements import Statements
 from mercer.kernels.statements import weakest as weakest
@@ -137,12 +137,12 @@ class Kernel(Statements):
         x = as_points(x, "x", are_vectors=self.reads_vectors)
         return real(self._finished(self.evaluate, Aligned(x)))
 
-    def _table(self, x: Points, y: Points | None) -> Table:
+    def _table(self, x: Points, y: Points | None) -> AllPairs:
         """Return all pairs of points that users bring, examined here and by no formula."""
         are_vectors = self.reads_vectors
         left = as_points(x, "x", are_vectors=are_vectors)
         is_one = y is None or y is x
-        return Table(left, None if is_one else as_points(y, "y", are_vectors=are_vectors))
+        return AllPairs(left, None if is_one else as_points(y, "y", are_vectors=are_vectors))
 
     def _finished(self, evaluate: Callable[[Pairs], Array], pairs: Pairs) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -17,7 +17,7 @@ from mercer.kernels.base import STRUCTURAL, Kernel, Kind, with_parameters
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.features import coordinates, step_coordinate
 from mercer.kernels.geometry import negative_definite
-from mercer.kernels.pairs import Scale, Table
+from mercer.kernels.pairs import AllPairs, Scale
 from mercer.kernels.probing import (
     Disagreement,
     NoRoom,
@@ -364,7 +364,7 @@ def _features(s: _Subject) -> str:
     return _compare(rows @ rows.conj().T, s.K, s.allowed(), "the features do not give the kernel")
 
 
-class InSingle(Table):
+class InSingle(AllPairs):
     """All pairs of points, of which inner products and distances are in single precision."""
 
     def inner(self) -> Array:
@@ -372,10 +372,10 @@ class InSingle(Table):
         return self.dot(a, b)
 
     def squared_distance(self, scale: Scale = 1.0) -> Array:
-        return Table.squared_distance(self, scale).astype(np.float32)
+        return AllPairs.squared_distance(self, scale).astype(np.float32)
 
     def distance(self, norm: float, scale: Scale = 1.0) -> Array:
-        return Table.distance(self, norm, scale).astype(np.float32)
+        return AllPairs.distance(self, norm, scale).astype(np.float32)
 
 
 def _rounding(s: _Subject) -> str:
@@ -389,7 +389,7 @@ def _rounding(s: _Subject) -> str:
     bound = s.kernel.bounds(Arithmetic(np.float32, x.shape[1], norms, is_recomputed=True))
     if bound is None or not bound.error < np.inf:
         raise _Skipped("values leave the range of single precision")
-    single, double = (as_numpy(s.kernel.evaluate(pairs)) for pairs in (InSingle(x), Table(x)))
+    single, double = (as_numpy(s.kernel.evaluate(pairs)) for pairs in (InSingle(x), AllPairs(x)))
     _compare(single, double, bound.error, "single precision is farther off than its bound")
     largest = float(np.max(np.abs(double)))
     if not largest <= bound.value * (1.0 + AGREEMENT):

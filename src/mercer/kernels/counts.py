@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, diags_array, hstack
 from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members, namespace
 from mercer.errors import NoFeatureMap
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Aligned, Pairs, Table
+from mercer.kernels.pairs import Aligned, AllPairs, Pairs
 from mercer.points import Paired, Rows
 
 COMMON = 1 / 8
@@ -338,7 +338,7 @@ def factors(kernel: Kernel, x: Points, y: Points | None) -> Factors | None:
     """
     if not kernel.has_factors:
         return None
-    found = Factors(tuple(kernel.sparse_factors(Table(x, y))))
+    found = Factors(tuple(kernel.sparse_factors(AllPairs(x, y))))
     is_real = not any(np.iscomplexobj(side) for part in found.parts for side in part)
     return found if is_real else None
 
@@ -351,8 +351,8 @@ def factors_of_features(kernel: Kernel, pairs: Any) -> list[Factor]:
 
 def factors_of_cosines(kernel: Kernel, pairs: Any) -> list[Factor]:
     """Return the factors of cosines; points without features share one unit vector."""
-    left = _squares(kernel.sparse_factors(Table(pairs.x)))
-    right = left if pairs.same else _squares(kernel.sparse_factors(Table(pairs.y)))
+    left = _squares(kernel.sparse_factors(AllPairs(pairs.x)))
+    right = left if pairs.same else _squares(kernel.sparse_factors(AllPairs(pairs.y)))
     sides = [np.where(s > 0, 1.0 / np.sqrt(np.where(s > 0, s, 1.0)), 0.0) for s in (left, right)]
     scaled = Factors(tuple(kernel.sparse_factors(pairs))).scaled(*sides)
     alone = [csr_array((s == 0).astype(np.float64)[:, None]) for s in (left, right)]

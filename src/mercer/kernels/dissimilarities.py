@@ -13,11 +13,10 @@ from mercer.check import Array, chunks, is_missing, refuse_non_finite, vectors
 from mercer.data.frames import row_names
 from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
-from mercer.data.table import Table as NamedTable
-from mercer.data.table import entry_place
+from mercer.data.table import Table, entry_place
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 from mercer.points import matrix_of
 from mercer.settings import advice
 
@@ -32,7 +31,7 @@ Between = Callable[[Array, Array, Array], Array]
 
 
 def _similar(x: Array, y: Array) -> Array:
-    return np.asarray(BrayCurtis().evaluate(Table(x, y)))
+    return np.asarray(BrayCurtis().evaluate(AllPairs(x, y)))
 
 
 def _bray_curtis(x: Array, y: Array, fitted: Array) -> Array:
@@ -53,7 +52,7 @@ def _jaccard(x: Array, y: Array, fitted: Array) -> Array:
 
 def _chi_square(x: Array, y: Array, fitted: Array) -> Array:
     kernel = ChiSquare().resolve(fitted)
-    return np.asarray(np.sqrt(np.maximum(kernel.evaluate_squares(Table(x, y)), 0.0)))
+    return np.asarray(np.sqrt(np.maximum(kernel.evaluate_squares(AllPairs(x, y)), 0.0)))
 
 
 def _hellinger(x: Array, y: Array, fitted: Array) -> Array:
@@ -189,7 +188,7 @@ def read_rows(table: Any, metric: str) -> Array:
     if named.least != "any" and np.any(wrong):
         i, j = (int(k) for k in np.argwhere(wrong)[0])
         place = entry_place(table, i, j)
-        if names is not None and not isinstance(table, NamedTable):
+        if names is not None and not isinstance(table, Table):
             place = f"row {i}, column {names[j]!r}"
         advice = (
             "replace zeros by a small part first"

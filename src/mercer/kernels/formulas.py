@@ -45,7 +45,7 @@ def formula_of(kernel: Kernel) -> Formula | None:
 def _expression(kernel: Kernel, where: dict[str, Any]) -> ast.expr | None:
     if not kernel.formula:
         return None
-    filled = _Filled(kernel, where)
+    filled = _Substituted(kernel, where)
     expression = filled.visit(_parsed(kernel.formula))
     return None if filled.is_missing else _Simplified().visit(expression)
 
@@ -54,7 +54,7 @@ def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-class _Filled(ast.NodeTransformer):
+class _Substituted(ast.NodeTransformer):
     """A formula with parameters, symbols and kernels in the place of their names."""
 
     def __init__(self, kernel: Kernel, where: dict[str, Any]) -> None:

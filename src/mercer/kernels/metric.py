@@ -14,10 +14,10 @@ from mercer.kernels.features import join
 from mercer.kernels.pairs import (
     INNER,
     LARGEST_SQUARE,
+    AllPairs,
     Pairs,
     Scale,
     Statistic,
-    Table,
     conj,
     exp,
     is_complex,
@@ -237,7 +237,7 @@ class GaussianOf(FromDistances):
     def resolve_own(self, x: Points) -> Kernel:
         if not isinstance(self.bandwidth, str):
             return self
-        squares = self.kernel.evaluate_squares(Table(sample_points(x)))
+        squares = self.kernel.evaluate_squares(AllPairs(sample_points(x)))
         return GaussianOf(self.kernel, typical_distance(squares, self.bandwidth, repr(self.kernel)))
 
     def text(self, name: Name) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """What a kernel may ask about pairs of points, computed once and shared by a whole expression.
 
 A kernel states its formula on `Pairs` and never learns whether the pairs are all of X x Y (a
-`Table`, for Gram matrices) or only the matching ones (`Aligned`, for diagonals).
+`AllPairs`, for Gram matrices) or only the matching ones (`Aligned`, for diagonals).
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ class Pairs(ABC):
         return self._once("right", lambda: Aligned(self.y))
 
 
-class Table(Pairs):
+class AllPairs(Pairs):
     """All pairs of X x Y: entry (i, j) belongs to x[i] and y[j]."""
 
     @property

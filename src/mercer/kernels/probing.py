@@ -11,7 +11,7 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 from mercer.check import Array, Points, as_numpy, finite, how_many, part_of, rows_of
 from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 
 DIRECT_POINTS = 1000
 """Up to this many points the whole Gram matrix is decomposed: a fraction of a second."""
@@ -106,7 +106,7 @@ def gram_matrix(kernel: Kernel, x: Points, numbers: Array | None = None) -> Arra
 
 def _both_ways(kernel: Kernel, x: Points) -> Array:
     """Return k(x) with the values of (x, y) and (y, x) each asked for, which may differ."""
-    pairs = Table(x)
+    pairs = AllPairs(x)
     pairs.same = False
     return as_numpy(kernel.evaluate(pairs))
 

@@ -16,10 +16,10 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import (
     LARGEST_SQUARE,
+    AllPairs,
     Pairs,
     Scale,
     Statistic,
-    Table,
     exp,
     multiply_scales,
 )
@@ -160,7 +160,7 @@ class Metric(Kernel):
     def _of_sparse(self, x: SparseRows) -> float:
         """Return the bandwidth of sparse rows by the rule."""
         if self.bandwidth in DISTANCE_RULES:
-            squares = Table(sample_points(x)).distance(self.norm) ** 2
+            squares = AllPairs(sample_points(x)).distance(self.norm) ** 2
             return typical_distance(squares, str(self.bandwidth), type(self).__name__)
         return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
 
@@ -171,7 +171,7 @@ class Metric(Kernel):
         # A distance is at most the sum over real coordinates of twice the largest of them.
         unit = 2.0 ** (4 * rows.shape[1]).bit_length() if largest > LARGEST_SQUARE else 1.0
         with np.errstate(over="ignore"):
-            pairs = Table(points if unit == 1.0 else rows / unit)
+            pairs = AllPairs(points if unit == 1.0 else rows / unit)
             distances = as_numpy(pairs.distance(self.norm))
         most = float(np.max(distances, initial=0.0)) or 1.0
         if most == np.inf:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from mercer.check import Array, Points
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
-from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.stationary import Laplacian
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
@@ -127,7 +127,7 @@ class PerCoordinate(Kernel):
         return NAMES[self.name](gamma=1.0 / columns, coef0=self.offset, **options)
 
     def resolve_own(self, x: Points) -> Kernel:
-        return self.of(Table(x).columns)
+        return self.of(AllPairs(x).columns)
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self.of(pairs.columns).evaluate(pairs)

@@ -18,7 +18,7 @@ from mercer.kernels.algebra import Composite, Product, refuse_conditional, times
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
 from mercer.kernels.guesses import guessed_kernels
-from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.radial import sample_points, sample_weights
 from mercer.kernels.variables import missing_word
 from mercer.points import (
@@ -460,7 +460,7 @@ def inertia(kernel: Kernel, x: Points, weights: Array | None = None) -> float:
         away = features - np.average(features, axis=0, weights=weights)
         return float(np.average(away**2, axis=0, weights=weights).sum())
     few = sample_points(x)
-    squares = as_numpy(kernel.evaluate_squares(Table(few)))
+    squares = as_numpy(kernel.evaluate_squares(AllPairs(few)))
     w = None if weights is None else sample_weights(weights)
     half = float(np.average(np.average(squares, axis=0, weights=w), weights=w)) / 2.0
     return half if half > ZERO_SQUARE * float(np.max(np.abs(squares), initial=0.0)) else 0.0

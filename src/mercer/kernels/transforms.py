@@ -16,9 +16,9 @@ from mercer.kernels.algebra import positive_if_conditional, refuse_conditional
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.features import dense
 from mercer.kernels.pairs import (
+    AllPairs,
     Pairs,
     Scale,
-    Table,
     checked_scale,
     conj,
     is_complex,
@@ -311,7 +311,7 @@ def frozen(point: Any) -> Any:
     return frozenset(point) if isinstance(point, set) else point
 
 
-def _on_each(evaluate: Callable[[Pairs], T], tables: Sequence[Table]) -> list[T]:
+def _on_each(evaluate: Callable[[Pairs], T], tables: Sequence[AllPairs]) -> list[T]:
     """Return a function of each table, computed once for tables that are one object."""
     known = {table: evaluate(table) for table in dict.fromkeys(tables)}
     return [known[table] for table in tables]
@@ -385,11 +385,11 @@ class CentredOn(Kernel):
         w = xp.asarray(self.weights or [1.0 / size] * size, dtype=values.dtype)
         return xp.tensordot(values, w, axes=((1,), (0,)))
 
-    def _tables(self, pairs: Pairs) -> tuple[Table, Table, Table]:
+    def _tables(self, pairs: Pairs) -> tuple[AllPairs, AllPairs, AllPairs]:
         """Return the pairs of x, of y and of the sample with the sample."""
         sample = self._sample(pairs.x)
-        left = Table(pairs.x, sample)
-        return left, left if pairs.same else Table(pairs.y, sample), Table(sample)
+        left = AllPairs(pairs.x, sample)
+        return left, left if pairs.same else AllPairs(pairs.y, sample), AllPairs(sample)
 
     def _centred(self, pairs: Pairs, xy: Array, tables: Sequence[Array]) -> Array:
         left, right, own = (self._mean(table) for table in tables)

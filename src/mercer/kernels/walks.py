@@ -15,7 +15,7 @@ from mercer.kernels.algebra import refuse_conditional
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
 from mercer.kernels.graph import Graph
-from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.radial import Gaussian
 from mercer.settings import nonnegative, whole
 
@@ -378,7 +378,7 @@ class ContinuousWeisfeilerLehman(Kernel):
             return both, both
         return both.part(slice(0, len(left))), both.part(slice(len(left), len(graphs)))
 
-    def _pooled(self, pairs: Pairs, evaluate: Callable[[Table], Values]) -> Values:
+    def _pooled(self, pairs: Pairs, evaluate: Callable[[AllPairs], Values]) -> Values:
         """Add up values on pairs of nodes over the nodes of each pair of graphs."""
         left, right = self._clouds(pairs)
         is_matching = len(pairs.shape) == 1
@@ -398,7 +398,7 @@ class ContinuousWeisfeilerLehman(Kernel):
         return total
 
 
-def _row(left: Clouds, i: int, right: Clouds, evaluate: Callable[[Table], Values]) -> Values:
+def _row(left: Clouds, i: int, right: Clouds, evaluate: Callable[[AllPairs], Values]) -> Values:
     """Return the sums over nodes of one graph with many, at all depths."""
     mine = left.nodes(i)
     size = len(right.ends) - 1
@@ -408,7 +408,7 @@ def _row(left: Clouds, i: int, right: Clouds, evaluate: Callable[[Table], Values
     nodes = np.flatnonzero(np.diff(right.ends))
     total: Values = {}
     for a, b in zip(left.levels, right.levels, strict=True):
-        for name, v in evaluate(Table(a[mine], b)).items():
+        for name, v in evaluate(AllPairs(a[mine], b)).items():
             mask = alike.reshape(alike.shape + (1,) * (v.ndim - 2))
             sums = np.zeros((size, *v.shape[2:]), v.dtype)
             sums[nodes] = np.add.reduceat(np.sum(v * mask, axis=0), right.ends[nodes], axis=0)

@@ -31,7 +31,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 
 
 @runtime_checkable
-class Written(Protocol):
+class HasText(Protocol):
     """What has a written form, which binds more or less tightly."""
 
     def text(self, name: Name) -> tuple[str, int]: ...
@@ -41,7 +41,7 @@ def literal(v: Any, name: Name) -> str:
     """Return a parameter's value as the written form spells it, or say that it cannot."""
     if isinstance(v, np.generic):
         v = v.item()
-    if isinstance(v, Written):
+    if isinstance(v, HasText):
         return v.text(name)[0]
     if isinstance(v, str):
         return json.dumps(v, ensure_ascii=False)
@@ -64,7 +64,7 @@ def literal(v: Any, name: Name) -> str:
     return f"<{what.strip()}: no written form>"
 
 
-def wrap(kernel: Written, name: Name, tightness: int) -> str:
+def wrap(kernel: HasText, name: Name, tightness: int) -> str:
     """Return a kernel's written form, in brackets if it binds less tightly than asked."""
     text, binds = kernel.text(name)
     return text if binds >= tightness else f"({text})"

@@ -26,7 +26,7 @@ from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.nodes import AlignedEdges
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 from mercer.kernels.vectors import Linear
 from mercer.networks.inference import Inference, as_graph
 
@@ -75,7 +75,9 @@ class NetworkGrams:
         kernel = self._of_edges
         if kernel is None:
             return self.kernel([as_graph(w, self.genes) for w in networks])
-        return finite(kernel.evaluate(Table(Checked.computed(networks[:, *self._edges]))), kernel)
+        return finite(
+            kernel.evaluate(AllPairs(Checked.computed(networks[:, *self._edges]))), kernel
+        )
 
 
 def infer_examined(infer: Callable[[Array], Array], x: Array) -> Array:

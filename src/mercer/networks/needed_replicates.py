@@ -30,7 +30,7 @@ CROSSING_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve(Shown):
+class ReplicateCurve(Shown):
     """Scatter of networks and separation of conditions, by the number of replicates.
 
     ``sizes`` are those of which every condition has two disjoint sets. ``scatter`` is the mean
@@ -155,7 +155,7 @@ def distances_to_full(
 
 def estimate_curve(
     drawn: Mapping[int, DrawnNetworks], influences: Influences, weights: Array, confidence: float
-) -> tuple[Curve, Resampled]:
+) -> tuple[ReplicateCurve, Resampled]:
     """Return the curve, and the moments of data and samples that it rests on."""
     C = len(influences.counts)
     split = {size: d for size, d in drawn.items() if d.is_split}
@@ -171,7 +171,7 @@ def estimate_curve(
     ends = [tail, 1.0 - tail]
     ratio = ratios(between, within)
     to_full, to_full_samples = distances_to_full(drawn, influences, weights)
-    curve = Curve(
+    curve = ReplicateCurve(
         sizes=np.array(list(split)),
         scatter=within,
         separation=between[0],

@@ -26,7 +26,7 @@ from mercer.networks.draws import (
 from mercer.networks.expression import Expression, as_expression, name_unconverged
 from mercer.networks.inference import DRAWS, Inference, Network, as_inference, infer_weights
 from mercer.networks.moments import Influences, NetworkGrams, infer_examined
-from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_curve
+from mercer.networks.needed_replicates import Needed, ReplicateCurve, decide, estimate_curve
 from mercer.pca.kernel_pca import KernelPCA
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
@@ -79,7 +79,7 @@ class ReplicateStudy(Shown):
     inference: Any
     draws: int
     seed: int
-    curve: Curve
+    curve: ReplicateCurve
     answer: Needed
     pairs: Mapping[tuple[str, str], Needed]
     networks: Mapping[str, Network]

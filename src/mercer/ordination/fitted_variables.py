@@ -157,7 +157,7 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
     columns = columns_of(variables, place.count, "variables")
     numbers = {n: v for n, v in columns.items() if v.dtype.kind in "iufb"}
     factors = {n: v for n, v in columns.items() if n not in numbers}
-    fit = Fit.of(place, numbers, factors)
+    fit = ColumnsOnMap.of(place, numbers, factors)
     with followed(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
@@ -192,7 +192,7 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class ColumnsOnMap:
     """Columns against a map: numbers of unit norm, the indicators of all levels, side by side."""
 
     place: Map
@@ -203,7 +203,7 @@ class Fit:
     levels: dict[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, place: Map, numbers: dict[str, Array], factors: dict[str, Array]) -> Fit:
+    def of(cls, place: Map, numbers: dict[str, Array], factors: dict[str, Array]) -> ColumnsOnMap:
         """Read numbers, constant ones with a warning, and factors."""
         roots = np.sqrt(place.weights)[:, None]
         units = [_unit_column(n, v, place) for n, v in numbers.items()]
@@ -225,13 +225,15 @@ class Fit:
         basis = added_basis(roots * place.coordinates, none)
         return cls(place, basis, table, indicators, starts, levels)
 
-    def permuted(self, order: Array) -> Fit:
+    def permuted(self, order: Array) -> ColumnsOnMap:
         """Return the same map with the rows of the variables in another order."""
         numbers = self.numbers
         if numbers.shape[1]:
             roots = np.sqrt(self.place.weights)[:, None]
             numbers = _unit_norm((numbers / roots)[order], self.place.weights)
-        return Fit(self.place, self.basis, numbers, self.members[order], self.starts, self.levels)
+        return ColumnsOnMap(
+            self.place, self.basis, numbers, self.members[order], self.starts, self.levels
+        )
 
     def shares(self) -> Array:
         """Return r² of the numbers, and then of the factors."""

@@ -187,7 +187,7 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     masses = cloud.masses
     basis = terms.basis(masses, by)
     degrees = _degrees(terms, basis, len(cloud))
-    analysis = Analysis(cloud, terms, by, basis)
+    analysis = SumsOfSquares(cloud, terms, by, basis)
     blocks = strata_of(strata, cloud)
     with followed(progress, "permutations") as tell:
         draws = Resampling.of(
@@ -241,7 +241,7 @@ def _degrees(terms: Terms, basis: Basis, n: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Analysis:
+class SumsOfSquares:
     """The sums of squares of a design, for individuals in any order."""
 
     cloud: Cloud
@@ -284,7 +284,7 @@ class Analysis:
         return np.where(residual == 0.0, np.where(means > noise, np.inf, 0.0), found)
 
 
-def _permuted(analysis: Analysis, blocks: list[Array], draws: Resampling) -> Any:
+def _permuted(analysis: SumsOfSquares, blocks: list[Array], draws: Resampling) -> Any:
     """Return the pseudo-F of permutations, as many at a time as one product takes."""
     width = int(analysis.basis.sizes.sum())
     size = max(1, NUMBERS // max(1, len(analysis.cloud) * width))

@@ -37,7 +37,7 @@ SAFE = (2.0**-400, 2.0**400)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CentredTable:
     r"""The centred table whose inner products, weighted, are inertias.
 
     .. math:: Z = (X / t - 1 \mu^\top)\, \mathrm{diag}(f), \quad \mu = X^\top w / t,\;
@@ -114,7 +114,7 @@ class Table:
         """
         raise NotImplementedError
 
-    def measured(self, has_scatter: bool) -> Table:
+    def measured(self, has_scatter: bool) -> CentredTable:
         """Return the table with the variances of its columns."""
         raise NotImplementedError
 
@@ -146,7 +146,7 @@ def read_table(
     by_column: bool = False,
     has_scatter: bool = False,
     tell: Progress | None = None,
-) -> Table:
+) -> CentredTable:
     """Return a table with factors 1, after two passes for means and variances.
 
     ``by_column`` allows every column its own unit, which is right where it will be divided by its
@@ -157,7 +157,7 @@ def read_table(
     (array([1.00000002e+08]), array([1.]))
     """
     p = X.shape[1]
-    kind: type[Table] = SparseTable if sparse.issparse(X) else DenseTable
+    kind: type[CentredTable] = SparseTable if sparse.issparse(X) else DenseTable
     one, none = np.ones(p), np.zeros(p)
     raw = kind(X, weights, units=one, centre=none, variances=none, largest=none, factors=one)
     raw = replace(raw, tell=tell)
@@ -174,7 +174,7 @@ def read_table(
     return replace(raw, centre=centre, largest=largest).measured(has_scatter)
 
 
-def noise_of(table: Table) -> float:
+def noise_of(table: CentredTable) -> float:
     """Return the squared norm that the rounding of centred entries can give a row."""
     return float(table.factors**2 @ (ENTRY_ROUNDING * table.largest) ** 2)
 
@@ -193,7 +193,7 @@ def safe_units(largest: Array, by_column: bool) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseTable(Table):
+class DenseTable(CentredTable):
     """Rows of an array, which may lie on disk: only a piece of it is copied at a time."""
 
     drift: Array | None = None
@@ -366,7 +366,7 @@ class DenseTable(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseTable(Table):
+class SparseTable(CentredTable):
     """Rows of a sparse matrix, whose centring is carried along and never written out."""
 
     @property
@@ -443,7 +443,7 @@ class Oriented:
     The largest score of an axis decides its sign, so that all scores must be seen once.
     """
 
-    def __init__(self, table: Table, spectrum: Spectrum, kept: int) -> None:
+    def __init__(self, table: CentredTable, spectrum: Spectrum, kept: int) -> None:
         self.table = table
         self.values, self.unsigned = spectrum.values[:kept], spectrum.vectors[:, :kept]
 

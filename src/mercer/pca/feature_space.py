@@ -41,10 +41,10 @@ SMALLEST, LARGEST = 1e-150, 1e150
 """Coordinates whose squares are doubles."""
 
 
-class Placed:
+class PlacedPoints:
     """Points on disk minus an origin, in a unit: what is read is placed when it is read.
 
-    >>> seen = Placed(np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([1.0, 1.0]))
+    >>> seen = PlacedPoints(np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([1.0, 1.0]))
     >>> len(seen), seen[1:]
     (2, array([[2., 4.]]))
     """
@@ -67,7 +67,7 @@ def place_points(points: Any, origin: Array, unit: float) -> Any:
     if hasattr(points, "moved"):  # on other machines, where they stay
         return points.moved(partial(_moved, origin=origin, unit=unit))
     if lies_on_disk(points) or isinstance(points, SparseRows):
-        return Placed(points, origin, unit)
+        return PlacedPoints(points, origin, unit)
     return _moved(points, origin, unit)
 
 

@@ -37,9 +37,9 @@ from mercer.estimator import (
 from mercer.pca.centred_tables import (
     ENTRY_ROUNDING,
     ByLoadings,
+    CentredTable,
     DenseTable,
     Oriented,
-    Table,
     noise_of,
     read_table,
 )
@@ -163,7 +163,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         self._note(X, weights, p)
         if hasattr(data, "over_parts"):
             found = Moments.elsewhere(data, given, by_column=self.standardize)
-            table: Table = found.table(data, weights)
+            table: CentredTable = found.table(data, weights)
         else:
             table = read_table(
                 data,
@@ -263,7 +263,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         asked = axes_asked(self.n_components)
         return min(asked, side) if isinstance(asked, int) else side
 
-    def _standardised(self, table: Table) -> Table:
+    def _standardised(self, table: CentredTable) -> CentredTable:
         """Return the table with the factors of its columns, and note them."""
         m = self._column_weights(len(table.centre))
         deviations = np.sqrt(table.variances)
@@ -296,7 +296,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
             )
         return m
 
-    def _keep(self, table: Table, count: int, total: float) -> None:
+    def _keep(self, table: CentredTable, count: int, total: float) -> None:
         has_rows = self._stream is None and not getattr(table, "is_elsewhere", False)
         spectrum = leading(table, count) if has_rows else from_covariances(table, count)
         kept = int(np.sum(spectrum.values > spectrum.threshold))

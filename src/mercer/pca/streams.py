@@ -22,7 +22,7 @@ from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel, Kind
 from mercer.lowrank import Factored, Features, nystrom, row_squares
 from mercer.operators import Barycentre
-from mercer.pca.centred_tables import DenseTable, Table, read_table, safe_units
+from mercer.pca.centred_tables import CentredTable, DenseTable, read_table, safe_units
 from mercer.pca.feature_space import FeatureSpace
 from mercer.progress import Progress
 from mercer.reading import Readable
@@ -217,7 +217,7 @@ class Moments:
             scatter=self.covariance,
         )
 
-    def scaled(self, table: Table) -> Array:
+    def scaled(self, table: CentredTable) -> Array:
         """Return the covariances with the units and the factors of a table."""
         f = table.factors
         scaled: Array = f[:, None] * self._in_units(table.units).covariance * f

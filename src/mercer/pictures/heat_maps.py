@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.check import Array, real_array, square_matrix
 from mercer.compare.consensus import Consensus
-from mercer.compare.measures import Dependence
+from mercer.compare.dependence import Dependence
 from mercer.compare.several import Comparison
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import BLUE, GREY, LIMITS, PALE, RED, Scale, coloured, hexes

@@ -158,7 +158,7 @@ def _corrected_by_kind(links: list[Link], how: str | None) -> list[Link]:
 
 def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
     scores: Scores,
-    columns: list[Column],
+    columns: list[TestedColumn],
     spaces: list[Space],
     links: list[Link],
     how: str | None,
@@ -216,7 +216,7 @@ def trace_p_value(trace: float, responses: int, terms: int, rest: float) -> floa
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class TestedColumn:
     """A column to be tested: its correlations where they are known, numbers, or labels."""
 
     name: str
@@ -226,7 +226,7 @@ class Column:
     correlations: Array | None = None
 
 
-def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str]]:
+def _columns(model: Any, table: Any, count: int) -> tuple[list[TestedColumn], list[str]]:
     """Return the columns that can be tested, and sentences on those that cannot."""
     if table is None and isinstance(getattr(model, "X_fit_", None), Rows):
         table = model.X_fit_.columns
@@ -239,7 +239,7 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
                 "columns for them"
             ) from None
         pairs = zip(variables.names, variables.correlations, strict=True)
-        return [Column(str(name), True, correlations=r) for name, r in pairs], []
+        return [TestedColumn(str(name), True, correlations=r) for name, r in pairs], []
     active, data = _active(model), _as_table(table)
     if isinstance(table, Mapping):
         active |= {
@@ -253,11 +253,11 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
     columns, skipped, names_of_rows = [], [], []
     for column in data.columns():
         if column.role is Role.NUMBER:
-            columns.append(Column(column.name, column.name in active, numbers=column.values))
+            columns.append(TestedColumn(column.name, column.name in active, numbers=column.values))
         elif column.role is Role.FACTOR and len(column.levels) < count:
             words = [MISSING if v is None else v for v in as_labels(column.values.tolist())]
             labels = np.array(words, dtype=object)
-            columns.append(Column(column.name, column.name in active, labels=labels))
+            columns.append(TestedColumn(column.name, column.name in active, labels=labels))
         elif column.role is Role.FACTOR:
             names_of_rows.append(column.name)
         elif column.role is not Role.IDENTIFIER:
@@ -307,7 +307,7 @@ def _blocks(table: Mapping[Any, Any]) -> dict[str, dict[str, Array]]:
 
 
 def _tested(
-    scores: Scores, columns: list[Column], spaces: list[Space]
+    scores: Scores, columns: list[TestedColumn], spaces: list[Space]
 ) -> tuple[list[list[Link]], list[str]]:
     """Return the links of each space, and sentences on columns that say nothing or have holes."""
     found: list[list[Link]] = [[] for _ in spaces]
@@ -348,8 +348,8 @@ def _tested(
 
 
 def _numbers(
-    scores: Scores, columns: list[Column]
-) -> Iterator[tuple[Column, Array, Array | None, Array]]:
+    scores: Scores, columns: list[TestedColumn]
+) -> Iterator[tuple[TestedColumn, Array, Array | None, Array]]:
     """Yield the correlations of each column of numbers, and for whom they are known, if not all.
 
     Last come the correlations between the axes among these: they are 0 over all individuals only.
@@ -373,14 +373,14 @@ def _numbers(
                 yield column, _stacked(scores, [column], known)[0], known, between
 
 
-def _stacked(scores: Scores, columns: list[Column], known: Array) -> Array:
+def _stacked(scores: Scores, columns: list[TestedColumn], known: Array) -> Array:
     if not columns:
         return np.zeros((0, scores.coordinates.shape[1]))
     numbers = [np.asarray(c.numbers, dtype=np.float64) for c in columns]
     return scores.correlations(np.column_stack(numbers), known)
 
 
-def _of_number(column: Column, r: Array, individuals: float, between: Array) -> Link:
+def _of_number(column: TestedColumn, r: Array, individuals: float, between: Array) -> Link:
     trace = float(r @ np.linalg.pinv(between, hermitian=True) @ r) if len(r) > 1 else float(r @ r)
     value = float(r[0]) if len(r) == 1 else float(np.sqrt(min(trace, 1.0)))
     p = trace_p_value(trace, len(r), 1, individuals - 2)

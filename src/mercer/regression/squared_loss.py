@@ -14,7 +14,7 @@ from mercer.engines.lapack import eigenpairs
 from mercer.gram import Gram, columns
 from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
-from mercer.regression.observations import Data
+from mercer.regression.observations import Observations
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.settings import FIXED
 from mercer.solve import Saddle
@@ -141,7 +141,9 @@ class Reduced:
         return left / (1.0 - self.degrees_of_freedom(penalty) / self.count) ** 2
 
 
-def fit_span(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None) -> Spanned:
+def fit_span(
+    gram: Gram, Q: Array, data: Observations, count: int, penalty: float | None
+) -> Spanned:
     r"""Return the best function of a span, its penalty given or by cross-validation (GCV).
 
     The gap is between its objective and the dual one at :math:`\alpha = p (y - f) / \gamma`,
@@ -151,7 +153,7 @@ def fit_span(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> data = Data(x, np.sin(6.0 * x), np.ones(50))
+    >>> data = Observations(x, np.sin(6.0 * x), np.ones(50))
     >>> of = fit_span(Gram(Gaussian(0.3), x), np.zeros((50, 0)), data, 12, 1e-3)
     >>> 0.0 <= of.gap <= 1e-5 * of.objective
     True

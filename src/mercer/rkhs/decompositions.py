@@ -20,7 +20,7 @@ from mercer.check import UNIT, Array, Points
 from mercer.display import Shown
 from mercer.errors import InvalidParameter, NotAvailable
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Table
+from mercer.kernels.pairs import AllPairs
 from mercer.rkhs.feature_distances import KERNEL_ROUNDING, kernel_values
 from mercer.rkhs.functions import (
     combination_of_sections,
@@ -108,7 +108,7 @@ Measure: TypeAlias = Interval | Normal
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class How(Shown):
+class HowDecomposed(Shown):
     """How a decomposition was computed: the method, the points used, whether it settled."""
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -159,7 +159,7 @@ class MercerDecomposition(Shown):
     """How far each value may be from an eigenvalue; see `mercer_decomposition`."""
     trace: float
     """∫ k(x, x) dρ(x), the sum of all eigenvalues."""
-    how: How
+    how: HowDecomposed
     family: Callable[[Points], Array]
     """All eigenfunctions at once, as columns."""
 
@@ -226,7 +226,7 @@ def on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDecom
     for size in _sizes(most, max(4, 2 * ceil(count ** (1.0 / p)))):
         points, weights = _nodes(measure, size)
         roots = np.sqrt(weights)
-        T = kernel_values(kernel, Table(points)) * roots[:, None] * roots
+        T = kernel_values(kernel, AllPairs(points)) * roots[:, None] * roots
         T = 0.5 * (T + T.conj().T)
         values, axes = np.linalg.eigh(T)
         values, axes = values[::-1], axes[:, ::-1]
@@ -252,7 +252,7 @@ def on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDecom
         values=np.where(positive, shown, 0.0),
         errors=np.where(positive, errors + rounding, errors + rounding + np.abs(shown)),
         trace=float(np.trace(T).real),
-        how=How("Nyström on Gauss and Legendre's nodes", len(points), is_converged),
+        how=HowDecomposed("Nyström on Gauss and Legendre's nodes", len(points), is_converged),
         family=partial(combination_of_sections, kernel, points=points, weights=sections),
     )
 

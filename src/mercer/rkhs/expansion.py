@@ -11,11 +11,11 @@ import numpy as np
 from mercer.check import UNIT, Array, Points, as_numpy, chunks, how_many, vectors
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import Aligned, Table, is_complex
+from mercer.kernels.pairs import Aligned, AllPairs, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.rkhs.decompositions import (
-    How,
+    HowDecomposed,
     Interval,
     Measure,
     MercerDecomposition,
@@ -108,7 +108,7 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
     if count > n:
         raise InvalidParameter(f"a sample of {n} points has {n} eigenvalues, found count = {count}")
     kernel = kernel.resolve(points)
-    T = kernel_values(kernel, Table(points)) / n
+    T = kernel_values(kernel, AllPairs(points)) / n
     T = 0.5 * (T + T.conj().T)
     values, axes = np.linalg.eigh(T)
     largest = float(np.max(np.abs(values)))
@@ -124,7 +124,7 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
         values=np.where(positive, values, 0.0),
         errors=np.where(positive, errors, errors + np.abs(values)),
         trace=float(np.trace(T).real),
-        how=How("eigenvectors of K/n", n, True),
+        how=HowDecomposed("eigenvectors of K/n", n, True),
         family=partial(combination_of_sections, kernel, points=points, weights=leading),
     )
 
@@ -251,7 +251,7 @@ def _on_the_line(kernel: Kernel, measure: Measure, count: int) -> MercerDecompos
         values=np.where(positive, values, 0.0),
         errors=np.where(positive, errors, errors + np.abs(values)),
         trace=trace,
-        how=How("projection on polynomials", found.basis.nodes, is_converged),
+        how=HowDecomposed("projection on polynomials", found.basis.nodes, is_converged),
         family=_family(found, int(np.sum(positive))),
     )
 

@@ -32,7 +32,7 @@ from mercer.display import Shown
 from mercer.engines.held import given_back
 from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.text import kernel as read
 from mercer.operators import shares
 from mercer.points import (
@@ -99,7 +99,7 @@ def distance(kernel: Kernel | str, x: Points, y: Points | None = None) -> Array:
 
     Martin, Proposition 7.
     """
-    return np.sqrt(squared_distance(read(kernel), Table(x, y)))
+    return np.sqrt(squared_distance(read(kernel), AllPairs(x, y)))
 
 
 def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
@@ -163,7 +163,7 @@ def _mean_squares(
 ) -> Array:
     parts = []
     for rows in chunks(how_many(x), max(1, TILE // len(w))):
-        parts.append(squared_distance(kernel, Table(part_of(x, rows), points)) @ w)
+        parts.append(squared_distance(kernel, AllPairs(part_of(x, rows), points)) @ w)
         if tell is not None:
             tell(rows.stop, how_many(x))
     return np.concatenate(parts) if parts else np.zeros(0)
@@ -240,7 +240,7 @@ def mean_discrepancy(
     if min(n, m) < 2:
         raise InvalidInput(f"two samples of at least 2 points are needed, found {n} and {m}")
     pooled = joined(x, y)
-    D = _squares(kernel.resolve(pooled), Table(pooled))
+    D = _squares(kernel.resolve(pooled), AllPairs(pooled))
     xp: Any = namespace(D)
     signs = np.repeat([1.0 / n, -1.0 / m], [n, m])
     observed = float(_squared_norms(signs[None, :], D)[0])

@@ -36,7 +36,7 @@ from mercer.check import (
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import Aligned, Table
+from mercer.kernels.pairs import Aligned, AllPairs
 from mercer.kernels.text import kernel as read
 from mercer.points import (
     Paired,
@@ -67,7 +67,7 @@ def tables(kernel: Kernel, x: Points, y: Points) -> Iterator[tuple[slice, Array]
     """Yield the matrix of k(x[i], y[j]) some rows at a time."""
     x, y = as_points(x, "x"), as_points(y, "y")
     for rows in chunks(how_many(x), max(1, TILE // how_many(y))):
-        yield rows, kernel_values(kernel, Table(part_of(x, rows), y))
+        yield rows, kernel_values(kernel, AllPairs(part_of(x, rows), y))
 
 
 @unwarned
@@ -369,7 +369,7 @@ def principal_functions(kernel: Kernel | str, x: Points, count: int) -> Principa
     if whole(count, "count", least=1) > n:
         raise InvalidParameter(f"{n} points have at most {n} axes, found count = {count!r}")
     kernel = kernel.resolve(x)
-    K = kernel_values(kernel, Table(x))
+    K = kernel_values(kernel, AllPairs(x))
     centred = K - np.mean(K, axis=0) - np.mean(K, axis=1)[:, None] + np.mean(K)
     values, axes = np.linalg.eigh(0.5 * (centred + centred.conj().T))
     norm = float(np.max(np.abs(np.linalg.eigvalsh(K))))

@@ -18,7 +18,7 @@ from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.operators import Barycentre
 from mercer.points import as_points
 from mercer.settings import whole
-from mercer.spectrum.missing import Missing, norm_points, sampled_norm, upper_values
+from mercer.spectrum.shortfall import Missing, norm_points, sampled_norm, upper_values
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -120,7 +120,9 @@ def of_factor(
         energies = missing.along(vectors[:, :pairs], operator)
         rounding, defect = _rounding(inner, vectors[:, :pairs])
         bounds = energies.bounds + 2.0 * defect * operator.above  # of vectors nearly orthonormal
-        seen = Seen(bounds, energies.likely, rounding, min(operator.above, likely + rounding))
+        seen = MissingInertia(
+            bounds, energies.likely, rounding, min(operator.above, likely + rounding)
+        )
     vectors = vectors[:, :kept]
     turn = orientation(vectors, operator)
     return _spectrum(
@@ -135,7 +137,7 @@ def of_factor(
     )
 
 
-class Seen(NamedTuple):
+class MissingInertia(NamedTuple):
     """What is missing along the first axes, at most and likely, and how far from axes they are."""
 
     energies: Array
@@ -192,7 +194,7 @@ def _spectrum(
     n: int,
     *,
     is_proved: bool,
-    seen: Seen | None = None,
+    seen: MissingInertia | None = None,
 ) -> Spectrum:
     kept, trace = len(turn), float(values.sum())
     proof = _certified(values, kept, operator, seen)
@@ -262,7 +264,9 @@ def _approximation(
     return nystrom(base, rank, landmarks=how, random_state=random_state)
 
 
-def _certified(values: Array, count: int, operator: Factored, seen: Seen | None) -> Certificate:
+def _certified(
+    values: Array, count: int, operator: Factored, seen: MissingInertia | None
+) -> Certificate:
     """Enclose each eigenvalue by how far the approximation can be off on either side."""
     error = max(operator.below, operator.above)
     # The true leading values are at least the computed ones less `below`.
@@ -289,7 +293,7 @@ def _certified(values: Array, count: int, operator: Factored, seen: Seen | None)
     )
 
 
-def _likely(values: Array, count: int, operator: Factored, seen: Seen | None) -> Array:
+def _likely(values: Array, count: int, operator: Factored, seen: MissingInertia | None) -> Array:
     """Return where intervals likely end, and that of the next eigenvalue: what a sample says.
 
     A certificate holds but once in many millions, and its intervals are as much wider. Axes that it
@@ -310,7 +314,7 @@ def _ends(values: Array, count: int, energies: Array, norm: float, rounding: flo
     return ends
 
 
-def _sines(values: Array, upper: Array, seen: Seen, norm: float, below: float) -> Array:
+def _sines(values: Array, upper: Array, seen: MissingInertia, norm: float, below: float) -> Array:
     r"""Bound the angle between the space of the first k axes Q and the true one.
 
     .. math:: \|EQ\|^2 \le \|E\| \operatorname{tr} Q^*EQ, \quad

@@ -34,7 +34,12 @@ CLASS = re.compile(r"mercer(?:\.[a-z][a-z0-9_]*)*\.[A-Za-z_][A-Za-z0-9_]*")
 PUBLIC = ("mercer", "mercer.results", "mercer.data", "mercer.networks", "mercer.kernels")
 """Where a class has its public name, which stays when files move."""
 
-EARLIER = {"mercer.barycentre.Barycentre": "mercer.operators.Barycentre"}
+EARLIER = {
+    "mercer.barycentre.Barycentre": "mercer.operators.Barycentre",
+    "mercer.networks.needed_replicates.Curve": "mercer.networks.needed_replicates.ReplicateCurve",
+    "mercer.pca.feature_space.Placed": "mercer.pca.feature_space.PlacedPoints",
+    "mercer.rkhs.decompositions.How": "mercer.rkhs.decompositions.HowDecomposed",
+}
 """Classes by the names that files of earlier versions give them, where name or package changed."""
 
 PLAIN = "biufc"

@@ -70,7 +70,7 @@ class Dependence(Shown):
 
 
 @dataclass(frozen=True)
-class Asked:
+class DependenceTest:
     """What is asked of a test: by which law, with which features, and how chance is asked."""
 
     law: str | None
@@ -79,7 +79,9 @@ class Asked:
     draws: Resampling
 
     @classmethod
-    def of(cls, law: str | None, permutations: int | None, rank: int | None, **more: Any) -> Asked:
+    def of(
+        cls, law: str | None, permutations: int | None, rank: int | None, **more: Any
+    ) -> DependenceTest:
         """Return what the arguments of a measure ask for."""
         if law is not None and law not in TESTS:
             raise InvalidParameter(f"test must be one of {', '.join(TESTS)}, found {law!r}")
@@ -178,7 +180,7 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     multipliers: Leucht and Neumann (2013), Journal of Multivariate Analysis 117, 257-280.
     """
     with followed(progress, "permutations") as tell:
-        asked = Asked.of(
+        asked = DependenceTest.of(
             test,
             permutations,
             rank,
@@ -220,7 +222,7 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     Data Analysis 53, for the test.
     """
     with followed(progress, "permutations") as tell:
-        asked = Asked.of(
+        asked = DependenceTest.of(
             test,
             permutations,
             None,
@@ -284,7 +286,7 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
         raise InvalidParameter("rank approximates the biased estimator; leave one of them out")
     name = "unbiased HSIC" if is_unbiased else "HSIC"
     with followed(progress, "permutations") as tell:
-        asked = Asked.of(
+        asked = DependenceTest.of(
             test,
             permutations,
             rank,
@@ -312,7 +314,7 @@ def _measured(
     measure: str,
     sides: dict[str, Gram],
     sample_weight: Any,
-    asked: Asked,
+    asked: DependenceTest,
     *,
     is_unbiased: bool = False,
 ) -> Dependence:
@@ -360,7 +362,7 @@ class ComparedPair:
 
 
 def test_dependence(
-    measure: str, statistic: float, at: tuple[int, int], pair: ComparedPair, asked: Asked
+    measure: str, statistic: float, at: tuple[int, int], pair: ComparedPair, asked: DependenceTest
 ) -> Dependence:
     """Return a statistic with its test: individuals of the second permuted, or both multiplied."""
     n = len(pair.how.weights)
