@@ -12,10 +12,17 @@ mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? 
 
 // A long text shows its beginning, and all of it when it is clicked.
 mercer.clamp = (place) => {
+  const say = () => {
+    const isCut = place.classList.contains("clamped") && place.scrollHeight > place.clientHeight + 2;
+    if (isCut) place.title = "Click to read all of it";
+    else place.removeAttribute("title");
+  };
   place.classList.add("clamped");
   place.tabIndex = 0;
   place.onclick = () => place.classList.toggle("clamped");
   place.onkeydown = (event) => event.key === "Enter" && place.onclick();
+  place.onpointerenter = say;
+  place.onfocus = say;
 };
 
 mercer.figure = (name, title, notes) => {
@@ -171,7 +178,7 @@ mercer.doubts = (doubts) => {
   place.hidden = !doubts.length;
   place.replaceChildren(
     ...doubts.map(({ text, ways }) => {
-      const item = mercer.element("li", text);
+      const item = mercer.element("li", ways.length ? `${text} ` : text);
       for (const way of ways) {
         const button = mercer.element("button", way.label, { type: "button" });
         button.addEventListener("click", () => mercer.follow(way));

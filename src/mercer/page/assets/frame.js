@@ -276,7 +276,10 @@ mercer.Frame = class {
     const isCrowd = !hasField && this.x.isLinear && this.y.isLinear && many.reduce((sum, mark) => sum + mark.x.length, 0) > mercer.CROWD;
     this.crowd = isCrowd ? new mercer.Crowd(this, many) : null;
     if (this.canvas) this.canvas.node.hidden = !isCrowd;
-    if (isCrowd) group.querySelector(".ground").setAttribute("fill", "none");
+    if (isCrowd) {
+      group.querySelector(".ground").setAttribute("fill", "none");
+      for (const line of group.querySelectorAll(".grid")) line.remove(); // it would lie upon the points
+    }
     for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
     if (this.unnamed) {
       const words = this.unnamed === 1 ? "1 name has no room" : `${this.unnamed} names have no room`;
@@ -325,7 +328,7 @@ mercer.Frame = class {
 
   drawSides(group) {
     const [left, top, width, height] = this.box;
-    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke });
+    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke, class: stroke === mercer.theme.grid ? "grid" : "zero" });
     const hasCells = this.panel.marks.some((m) => m.mark === "field" && m.kind !== "density");
     if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, mercer.theme.grid);
     if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), mercer.theme.grid);
