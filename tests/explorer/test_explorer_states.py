@@ -320,3 +320,54 @@ def test_the_columns_of_what_has_no_map_stand_where_they_would_be_used(
     with served(of_file(str(path))) as it, visit(browser, it, "refused") as seen:
         assert seen.texts("[data-use=active] .column .name") == ["x", "y"]
         assert seen.page.get_by_role("button", name="Open another file").count() == 1
+
+
+FOCUSED = """() => {
+    const it = document.activeElement;
+    const style = getComputedStyle(it);
+    const box = it.getBoundingClientRect();
+    const isSeen = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+    const isMarked = style.outlineStyle !== "none" || style.boxShadow !== "none";
+    const places = { desk: "#desk", rail: ".rail", maps: "#maps", side: "#side", table: "#table" };
+    const within = Object.keys(places).filter((name) => it.closest(places[name])).at(-1) ?? "bar";
+    return [within, it === document.body || (isSeen && isMarked)];
+}"""
+
+
+def test_the_keyboard_goes_through_all_parts_and_is_seen_wherever_it_is(
+    browser: Any, decathlon: str
+) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        page.wait_for_selector("#figure-function svg image", timeout=PATIENCE)
+        page.click(".brand")
+        steps = []
+        for _ in range(140):
+            page.keyboard.press("Tab")
+            steps.append(page.evaluate(FOCUSED))
+        assert [step for step in steps if not step[1]] == []
+        parts = list(dict.fromkeys(name for name, _ in steps))
+        assert parts == ["bar", "rail", "desk", "maps", "table", "side"]
+        # A long text opens and closes by a key.
+        said = page.locator("#said")
+        said.focus()
+        low = said.bounding_box()["height"]
+        page.keyboard.press("Enter")
+        assert said.bounding_box()["height"] > low
+
+
+def test_outlines_of_another_colour_have_room_in_the_map(browser: Any, numerals: str) -> None:
+    with visit(browser, numerals) as seen:
+        seen.page.get_by_label("How many classes").select_option("2")
+        change(seen)
+        frame = "mercer.pictures['plane-1-2'].frames[0]"
+        before = seen.ask(f"{frame}.limits")
+        seen.page.click("#paint-classes")
+        drawn = seen.ask(
+            f"""{frame}.page.outlines({frame}.axes, {frame}.space).map((m) =>
+                [Math.min(...m.x), Math.max(...m.x), Math.min(...m.y), Math.max(...m.y)])"""
+        )
+        assert len(drawn) == 2
+        (left, right), (low, high) = seen.ask(f"{frame}.limits")
+        assert all(left < a and b < right and low < c and d < high for a, b, c, d in drawn)
+        assert [left, right] != before[0] or [low, high] != before[1]

@@ -510,13 +510,13 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
     """Return the table without columns that say nothing, and what becomes of those beside."""
     found: list[Fate] = []
     dropped: list[str] = []
-    for place, column in enumerate(table.columns()):
+    for column in table.columns():
         name, role = column.name, column.role
         if role is Role.IDENTIFIER:
             continue
         if name in table.supplementary:
             found.append(Fate(name, "supplementary", "it was asked for"))
-        elif role is Role.TEXT and place == 0 and are_numbers(column.values):
+        elif role is Role.TEXT and are_numbers(column.values) and _all_differ(column.values):
             found.append(Fate(name, "ignored", COUNTED))
         elif role in (Role.DATE, Role.TEXT):
             what = "dates" if role is Role.DATE else "texts"
@@ -533,6 +533,10 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         found += [Fate(name, "ignored", "all individuals have the same") for name in dropped]
         table = without(table, dropped)
     return table, found
+
+
+def _all_differ(labels: Array) -> bool:
+    return len(set(labels.tolist())) == len(labels)
 
 
 def without(table: Table, dropped: Iterable[str]) -> Table:

@@ -314,7 +314,9 @@ mercer.unread = (name, why) => {
   };
   button(isOne ? "Choose several files" : "Choose another file", () => mercer.byId("pick").click());
   if (isOne) for (const { name: example } of mercer.explorer.examples.filter(({ about }) => /^Networks/.test(about))) button("Try an example of networks", () => mercer.openExample(example));
-  place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(why.startsWith(`${name} `) ? `It${why.slice(name.length)}` : why)), buttons);
+  // The name stands above: what follows it is said of it, or of a line or a column in it.
+  const said = why.startsWith(`${name} `) ? `It${why.slice(name.length)}` : why.replace(`${name}, `, "");
+  place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(said)), buttons);
   place.hidden = false;
   place.scrollIntoView({ block: "nearest" });
 };

@@ -19,15 +19,17 @@ mercer.clamp = (place) => {
   };
   place.classList.add("clamped");
   place.tabIndex = 0;
-  place.onclick = () => place.classList.toggle("clamped");
-  place.onkeydown = (event) => event.key === "Enter" && place.onclick();
+  const turn = () => void place.classList.toggle("clamped");
+  place.onclick = turn;
+  // A handler that returned false would keep Tab here.
+  place.onkeydown = (event) => void (event.key === "Enter" && event.target === place && turn());
   place.onpointerenter = say;
   place.onfocus = say;
 };
 
 mercer.figure = (name, title, notes) => {
   const figure = mercer.element("figure", null, { id: `figure-${name}`, class: "panel", "data-panel": name, "data-live": "yes" });
-  figure.append(mercer.element("h3", title), mercer.element("div", null, { class: "live" }), mercer.element("figcaption", notes.join(" ")));
+  figure.append(mercer.element("h3", title), mercer.element("div", null, { class: "live" }), mercer.element("figcaption", notes.join(" ").replaceAll("Σ|λ|", "Σ|\u2060λ|")));
   return figure;
 };
 

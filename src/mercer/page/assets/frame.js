@@ -162,10 +162,22 @@ mercer.Frame = class {
     return this.zoom ?? this.home;
   }
 
+  // Limits with room for the outlines of another colour than the one that the picture was made with.
+  room(limits) {
+    if (!this.isPlane || !this.page.isPainting || this.described.keeps) return limits;
+    const outlines = this.page.outlines(this.axes, this.space);
+    return ["x", "y"].map((side, k) => {
+      const [low, high] = mercer.ends(outlines.map((mark) => mark[side]));
+      const [from, to] = limits[k];
+      const rest = 0.03 * (to - from);
+      return [low < from ? low - rest : from, high > to ? high + rest : to];
+    });
+  }
+
   // The limits before a reader zooms.
   get home() {
     const { x, y } = this.panel;
-    if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
+    if (!this.isMoved || this.described.keeps) return this.room([x.limits, y.limits]);
     const drawn = this.marks.filter((mark) => ["markers", "lines", "arrows"].includes(mark.mark));
     return ["x", "y"].map((side) => {
       const [low, high] = mercer.ends(drawn.map((mark) => mark[side]));
