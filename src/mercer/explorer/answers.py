@@ -39,7 +39,7 @@ from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress
 from mercer.reading.links import listing
-from mercer.spectrum import STORED
+from mercer.spectrum import Limits
 
 MOST_POINTS = 1_000_000
 """Individuals drawn one by one; of more, the density and a sample are shown."""
@@ -226,7 +226,7 @@ def answer(
             spoken,
             table=straight.about,
             title=source.name,
-            choices=None if len(proposal.points) <= STORED else {},
+            choices=None if len(proposal.points) <= Limits.stored else {},
             most_points=MOST_POINTS,
             clusters=state.classes,
             tell=tell,
@@ -380,7 +380,7 @@ def slide(
     """
     proposal, points = straight.proposal, straight.proposal.points
     kernel = kernel_of(state.kernel, state.bandwidth)
-    is_exact = len(points) <= STORED
+    is_exact = len(points) <= Limits.stored
     model = curved_model(proposal, straight.model, random_state=0, kernel=kernel, tell=tell)
     if model is None:
         raise InvalidInput("the kernel sees no difference between the individuals")
