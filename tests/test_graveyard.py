@@ -21,9 +21,10 @@ import mercer as mc
 from mercer import Gram
 from mercer.check import Array
 from mercer.errors import ConstantColumns, DegenerateAxes, FewerAxes, NoInertia, NotConverged
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.lowrank import nystrom
 from mercer.sklearn import KernelPCA
-from mercer.spectrum import MOST_DENSE, Limits, leading, two_sides
+from mercer.spectrum import Limits, leading, two_sides
 from mercer.spectrum.leading import chosen_method
 from tests.oracles import untouched
 from tests.references import aligned, near, reference
@@ -483,7 +484,7 @@ def test_41_an_indefinite_matrix_has_no_approximation(landmarks: int) -> None:
 
 def test_52_sizes_that_overflow_lapack_are_never_passed_to_it() -> None:
     """From 32 767 rows on numpy and scipy returned zeros, or crashed (numpy #25564, #13956)."""
-    assert MOST_DENSE < 32_767
+    assert LARGEST_MATRIX < 32_767
     assert chosen_method(32_767, 10) == "exact"
     with pytest.raises(mc.errors.InvalidParameter, match="32766.*use method='exact'"):
         leading(Gram(mc.Linear(), np.zeros((32_767, 1))), 2, method="dense", random_state=0)

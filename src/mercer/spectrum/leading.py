@@ -15,11 +15,12 @@ from mercer.errors import (
     NotEnoughMemory,
     SpectrumWarning,
 )
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
 from mercer.settings import RandomState, allowed_bytes, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
-from mercer.spectrum.dense import EXACT, MOST_DENSE, dense, dense_bytes
+from mercer.spectrum.dense import EXACT, dense, dense_bytes
 from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov, krylov_bytes
 from mercer.spectrum.limits import Limits
@@ -167,7 +168,7 @@ def chosen_method(
     if method != "auto":
         return method
     has_many_axes = limits.axes_share * count > n
-    return "dense" if n <= limits.dense or (has_many_axes and n <= MOST_DENSE) else "exact"
+    return "dense" if n <= limits.dense or (has_many_axes and n <= LARGEST_MATRIX) else "exact"
 
 
 def refuse_beyond_budget(
@@ -180,7 +181,7 @@ def refuse_beyond_budget(
 ) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
     n = operator.shape[0]
-    if method == "dense" and n > MOST_DENSE:  # which refuses it itself
+    if method == "dense" and n > LARGEST_MATRIX:  # which refuses it itself
         return
     if method == "nystrom":
         d, rank = held_columns(operator.base.x), landmarks_for(n, count, landmarks)

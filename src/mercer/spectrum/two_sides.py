@@ -20,13 +20,13 @@ from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
 from mercer.settings import allowed_bytes, readable
 from mercer.spectrum.dense import (
     GUARDS,
     ILL_SOLVED,
-    MOST_DENSE,
     dense_bytes,
     gap_after,
     outside,
@@ -143,14 +143,14 @@ def _spectrum(table: TwoSided, values: Array, vectors: Array, rho: float, how: H
 def _refuse_huge(side: int, limits: Limits) -> None:
     """Refuse a matrix that LAPACK does not address, or that there is no memory for."""
     needed, allowed = dense_bytes(side), allowed_bytes(engine_in_use().memory)
-    if side > MOST_DENSE or needed > allowed:
+    if side > LARGEST_MATRIX or needed > allowed:
         fewer = Advice("n_components", side // limits.all_share, "n_components")
         text = (
             f"all axes of a table whose smaller side is {side} take a matrix of "
             f"{readable(8 * side * side)}"
         )
         remedy = "; give n_components a number up to a fifth of that side"
-        if side > MOST_DENSE:
+        if side > LARGEST_MATRIX:
             raise InvalidParameter(f"{text}, beyond what LAPACK addresses{remedy}", fewer)
         raise NotEnoughMemory(
             f"{text}, {readable(needed)} with what LAPACK needs, and {readable(allowed)} may be "
