@@ -92,6 +92,14 @@ NAMES = """() => [...document.querySelectorAll("#figure-plane-1-2 .labels text")
     .map(([name, b]) => [name, b.left, b.top, b.right, b.bottom])"""
 
 
+DIAMONDS = """() => {
+    const { svg, frames: [frame] } = mercer.pictures["plane-1-2"];
+    const { left, top } = svg.getBoundingClientRect();
+    return frame.hits.filter(({ mark }) => mark.of !== "individuals" && mark.mark === "markers")
+        .map(({ u, v }) => [left + u, top + v]);
+}"""
+
+
 def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
     browser: Any, decathlon: str
 ) -> None:
@@ -115,6 +123,14 @@ def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
             and min(a[4], b[4]) - max(a[2], b[2]) > 4
         ]  # fmt: skip
         assert upon == []
+        diamonds = page.evaluate(DIAMONDS)
+        assert len(diamonds) == 2
+        assert not [
+            name
+            for name, left, top, right, low in names
+            for u, v in diamonds
+            if left < u < right and top < v < low
+        ]
         assert page.locator("#selection").bounding_box()["height"] < 34
 
 
