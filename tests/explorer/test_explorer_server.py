@@ -29,7 +29,7 @@ from mercer.datasets.examples import EXAMPLES, NETWORKS
 from mercer.explorer import live, server, sessions
 from mercer.explorer.answers import analysis_of, answer, slide, straight_of
 from mercer.explorer.cards import feature_distances
-from mercer.explorer.reproduce import code_of, command_of
+from mercer.explorer.code_of_state import code_of, command_of
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import Desk, application
 from mercer.explorer.sessions import House, Job, Superseded

@@ -19,9 +19,9 @@ import mercer as mc
 from mercer import pictures
 from mercer.check import Array
 from mercer.cli import main
-from mercer.page.studies import path_section
+from mercer.page.study_sections import path_section
 from mercer.pictures.scene import Lines
-from mercer.pictures.scene import Points as Marks
+from mercer.pictures.scene import Markers as Marks
 from mercer.pictures.spectra import CROSS
 from mercer.reading.procrustes import match_axes, rotation
 from mercer.spectrum import nearby

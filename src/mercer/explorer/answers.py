@@ -19,8 +19,8 @@ from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
+from mercer.explorer.code_of_state import code_of, command_of, own_kernel
 from mercer.explorer.networks import KERNEL, Networks
-from mercer.explorer.reproduce import code_of, command_of, own_kernel
 from mercer.explorer.source import Source, holds
 from mercer.explorer.state import AXES, State, arranged, kernel_of
 from mercer.explorer.words import in_words, refused_uses, ways

@@ -15,7 +15,7 @@ from mercer.check import EPSILON, Array, Points, chunks
 from mercer.data.frames import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
-from mercer.gp.likelihood import Conditioned, Observations
+from mercer.gp.likelihood import Conditioned, NoisyObservations
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of, spelled
@@ -181,7 +181,7 @@ class Predictive:
 
     kernel: Kernel
     noise_variance: float
-    data: Observations
+    data: NoisyObservations
     state: Conditioned
 
     def variances(self, points: Points, functions: Array) -> Array:
@@ -235,11 +235,11 @@ class Iterated:
     jitter: float = 0.0
 
 
-def condition_by_iteration(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
+def condition_by_iteration(gram: Gram, noise_variance: float, data: NoisyObservations) -> Iterated:
     """Return the process given observations with noise, storing no matrix in double precision.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> condition_by_iteration(Gram(Delta(), data.points), 1.0, data).weights.ravel()
     array([1., 0.])
     """
@@ -259,7 +259,7 @@ class IterativePredictive:
 
     kernel: Kernel
     noise_variance: float
-    data: Observations
+    data: NoisyObservations
 
     def variances(self, points: Points, functions: Array) -> Array:
         """Return the variance of g at points."""

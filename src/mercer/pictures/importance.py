@@ -25,8 +25,8 @@ from mercer.pictures.scene import (
     Lines,
     Mark,
     Marker,
+    Markers,
     Panel,
-    Points,
     Sheet,
     Texts,
     spanned,
@@ -99,7 +99,7 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     factor = REACH * float(np.ptp(xy, axis=0).max(initial=0.0)) / longest if longest > 0 else 1.0
     base = individuals.describe(read, axes=axes, spectrum=spectrum, labels=0)
     marks: list[Mark] = [
-        replace(m, colour=GREY, opacity=0.35, is_painted=False) if isinstance(m, Points) else m
+        replace(m, colour=GREY, opacity=0.35, is_painted=False) if isinstance(m, Markers) else m
         for m in base.marks
     ]
     tips, names, colours = [], [], []
@@ -255,7 +255,7 @@ def _panel(
     marks: list[Mark] = [path]
     for place, (colour, marker) in DRAWN.items():
         marks.append(
-            Points(
+            Markers(
                 where[place],
                 at,
                 colour=colour,
