@@ -24,7 +24,7 @@ PLANE = 2
 READ, SPACE = 5, 3
 """Axes on which groups are sought, and those that a curved map has at least.
 
-Of two columns there are two straight axes, and groups around each other part on the third curved one.
+Two columns have two straight axes, and groups around each other part on the third curved one.
 """
 
 PERMUTATIONS, ENOUGH = 199, 10

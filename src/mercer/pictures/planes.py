@@ -137,7 +137,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     ellipses : {"concentration", "confidence"}, optional
         Around each group: a share ``confidence`` of a normal law, or the mean so probably.
     labels : int
-        How many individuals to name, those that make most of the plane; where there is no room, none.
+        How many individuals to name: those that make most of the plane, where there is room.
     supplementary : Supplementary or Individuals, optional
         Drawn hollow; categories as squares at the barycentres of their members.
     rows : array of int, optional
