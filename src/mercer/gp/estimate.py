@@ -17,7 +17,7 @@ from mercer.check import TINY, Array, Points, real_array
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gp.likelihood import NoisyObservations, basis_and_triangle, partial_products
-from mercer.gp.parameters import NOISE
+from mercer.gp.parameters import NOISE, TOL
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -27,9 +27,6 @@ from mercer.solve import Saddle, SaddleSolution
 from mercer.targets import check_size
 
 WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
-
-TOL = 1e-10
-"""Residuals of the systems, as shares of their right sides; their effect is in the intervals."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
 from mercer.gp.likelihood import Conditioned, NoisyObservations
+from mercer.gp.parameters import TOL
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of, spelled
@@ -23,9 +24,6 @@ from mercer.solve import Explained, Saddle
 
 AT_ONCE = 2**24
 """Numbers of a matrix between new points and old ones that are in memory at a time."""
-
-TOL = 1e-10
-"""Residuals of the systems, as shares of their right sides."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,7 +20,6 @@ from scipy.linalg import eigh
 from mercer.check import Array, Points
 from mercer.errors import InvalidParameter, MercerError, SingularSystem
 from mercer.gp.estimate import (
-    TOL,
     LikelihoodInterval,
     Slopes,
     likelihood_of,
@@ -37,7 +36,7 @@ from mercer.gp.maximum_likelihood import (
     maximise_likelihood,
     update_curvature,
 )
-from mercer.gp.parameters import Limits, Prior, Tuned
+from mercer.gp.parameters import TOL, Limits, Prior, Tuned
 from mercer.gp.preconditioner import landmarks_of
 from mercer.progress import Progress
 from mercer.solve import Saddle

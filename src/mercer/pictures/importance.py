@@ -32,7 +32,7 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.reading.links import percent, short
-from mercer.settings import whole
+from mercer.settings import LEVEL, whole
 
 VARIABLES, STANDS = 4, 16
 """Variables whose arrows are drawn, and individuals at which they are."""
@@ -42,9 +42,6 @@ REACH = 0.2
 
 HEAD, SPREAD = 0.3, 0.45
 """The length of an arrow's head, as a share of its own, and half its angle."""
-
-LEVEL = 0.05
-"""The p-value up to which a bar is coloured."""
 
 NORMAL = 1.96
 """Standard errors on each side of a bar's end, for 95 %."""
