@@ -277,8 +277,9 @@ def _sum_zero(axis: Array, alpha: Array) -> Array:
 def _triangles(d: Array, roundoff: float) -> str:
     """Return the worst broken triangle inequality, or that there is none."""
     n = len(d)
-    if n > Limits.triangle_points:
-        return f"and the triangle inequalities of more than {Limits.triangle_points} points are not tried"
+    most = Limits.triangle_points
+    if n > most:
+        return f"and the triangle inequalities of more than {most} points are not tried"
     worst, triple = 0.0, (0, 0, 0)
     for k in range(n):
         excess = d - d[:, k, None] - d[None, k, :]
