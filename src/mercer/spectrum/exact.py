@@ -11,7 +11,6 @@ import numpy as np
 from mercer.certificate import Certificate
 from mercer.check import Array, Points, as_numpy
 from mercer.davidson import (
-    LANCZOS_COLUMNS,
     Iteration,
     Limits,
     Noise,
@@ -300,7 +299,7 @@ def _columns(operator: KernelOperator, count: int) -> int:
     """Return the columns that the basis of a slow iteration may have in the memory there is."""
     budget = operator.base.engine.memory
     if budget is None:
-        return LANCZOS_COLUMNS
+        return Limits.columns
     return max(0, budget - exact_room(operator, count).memory) // (32 * operator.shape[0])
 
 
