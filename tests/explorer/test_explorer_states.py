@@ -388,3 +388,22 @@ def test_outlines_of_another_colour_have_room_in_the_map(browser: Any, numerals:
         (left, right), (low, high) = seen.ask(f"{frame}.limits")
         assert all(left < a and b < right and low < c and d < high for a, b, c, d in drawn)
         assert [left, right] != before[0] or [low, high] != before[1]
+
+
+def test_who_cancels_a_refinement_keeps_the_preview_and_may_compute_it_later(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(3_100, 3))
+    with served(Source(mc.read(x), "x.npy", "x")) as it:
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.route("**/api/refine", lambda route: route.fulfill(status=204))  # as if cancelled
+        page.goto(it)
+        page.wait_for_selector("#toast:has-text('The preview stays')", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is False
+        page.unroute("**/api/refine")
+        with page.expect_response("**/api/refine") as refined:
+            page.get_by_role("button", name="Compute exactly").click()
+        assert refined.value.json()["residuals"]
+        page.wait_for_selector("#doubts:not(:has-text('landmarks'))", state="attached")
+        page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is True
+        context.close()
