@@ -7,7 +7,7 @@ import gzip
 import io
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -138,13 +138,40 @@ def test_a_cell_that_is_no_number_is_named_as_the_spreadsheet_names_it(file: Fil
         read(file(workbook(rows), "cell.xlsx"))
 
 
-def remade(content: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
-    """Return a workbook with the content of its parts changed."""
+def remade(
+    content: bytes,
+    change: Callable[[str, bytes], bytes],
+    moved: Mapping[bytes, bytes] | None = None,
+) -> bytes:
+    """Return a workbook with the content of its parts changed, and some of them elsewhere."""
     held = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(held, "w", 8) as new:
         for part in old.namelist():
-            new.writestr(part, change(part, old.read(part)))
+            name, text = f"/{part}".encode(), change(part, old.read(part))
+            for here, there in (moved or {}).items():
+                name, text = name.replace(here, there), text.replace(here, there)
+            new.writestr(name.decode()[1:], text)
     return held.getvalue()
+
+
+WORDS = "a" * 30_000
+
+
+@pytest.mark.parametrize("hides", [b"", b"<!-- <si><t>b</t></si> -->"])
+def test_a_text_that_cells_share_is_counted_for_each_of_them(hides: bytes, file: File) -> None:
+    """Kilobytes that were 2 GB when they were read: the library writes the text out for each."""
+    whole = workbook([["text", "number"], *([WORDS, i] for i in range(2000))])
+
+    def commented(part: str, text: bytes) -> bytes:
+        return text.replace(b"<si>", hides + b"<si>", 1)
+
+    path = file(remade(whole, commented), "shared.xlsx")
+    with pytest.raises(mc.errors.TooLarge, match="the text of the cells in shared.xlsx takes 60,"):
+        read(path, memory="50MB")
+    if not hides:
+        assert len(read(path, memory="100MB")) == 2000
+    few = workbook([["text", "number"], [WORDS, 0.5], *(["short", i] for i in range(2000))])
+    assert len(read(file(few, "few.xlsx"), memory="5MB")) == 2001
 
 
 def test_a_workbook_made_to_harm_is_refused_by_name(file: File) -> None:
@@ -157,6 +184,15 @@ def test_a_workbook_made_to_harm_is_refused_by_name(file: File) -> None:
         mc.errors.TooLarge, match="the sheet in far.xlsx takes 549,755,813,888 bytes"
     ):
         read(file(remade(whole, far), "far.xlsx"))
+
+    def odd(part: str, text: bytes) -> bytes:
+        return far(part, text).replace(b'r="XFD', b'x=">" r="XFD')
+
+    with pytest.raises(mc.errors.TooLarge, match="the sheet in odd.xlsx takes 549,755,813,888"):
+        read(file(remade(whole, odd), "odd.xlsx"))
+    hidden = {b"/xl/worksheets/": b"/xl/elsewhere/"}
+    with pytest.raises(mc.errors.TooLarge, match="the sheet in moved.xlsx takes 549,755,813,888"):
+        read(file(remade(whole, far, hidden), "moved.xlsx"))
 
     def bomb(part: str, text: bytes) -> bytes:
         return text.replace(b"<sheetData>", b" " * 2**24 + b"<sheetData>")

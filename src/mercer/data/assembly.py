@@ -66,10 +66,11 @@ def assembled(
     found: list[Role] = []
     labels: dict[str, Array] = {}
     numeric: list[Array] = []
+    is_open = row_names is None and Role.IDENTIFIER not in roles.values()
     for place, (name, values) in enumerate(zip(names, columns, strict=True)):
-        is_open = row_names is None and Role.IDENTIFIER not in (*roles.values(), *found)
         role, kept = _settled_role(values, roles.get(name), place, name, is_open)
         found.append(role)
+        is_open = is_open and role is not Role.IDENTIFIER
         if role is Role.NUMBER:
             numeric.append(kept)
         else:
