@@ -638,7 +638,7 @@ def test_messages_about_tables_count_rows_from_1_and_name_them() -> None:
 
 
 def test_columns_of_words_take_time_in_proportion_to_their_number(tmp_path: Path) -> None:
-    """Whether a column may name the rows was asked of all columns before it: minutes for 300 000."""
+    """Each column asked all before it whether one names the rows: minutes for 300 000."""
     taken = []
     for count in (3000, 30_000):
         row = ",".join(["w"] * count)
