@@ -189,7 +189,7 @@ def test_only_the_categories_of_the_colour_are_drawn_until_all_are_asked_for(
 ) -> None:
     with visit(browser, factors) as seen:
         diamonds = """mercer.pictures["plane-1-2"].frames[0].marks
-            .find((m) => m.of === "supplementary categories" && m.mark === "points").ids.length"""
+            .find((m) => m.of === "supplementary categories" && m.mark === "markers").ids.length"""
         name = seen.ask("mercer.page.people.colours[mercer.page.colour].name")
         first = {"species": "a", "island": "b", "sex": "c"}[name]
         assert seen.ask(diamonds) == 3

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.explorer import answers, server
+from mercer.explorer.limits import Limits
+from mercer.explorer.sessions import House
 from mercer.explorer.source import Source, of_example, of_file
 from tests.browser import PATIENCE
 from tests.explorer.visits import SIZE, change, served, visit
@@ -72,7 +73,7 @@ def test_a_door_that_is_closed_can_be_read(browser: Any, decathlon: str) -> None
 def test_a_file_that_is_too_long_is_not_sent_and_the_page_says_what_to_do(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "UPLOAD", 2**20)
+    monkeypatch.setattr(House, "limits", Limits(upload_bytes=2**20))
     path = tmp_path / "survey.csv"
     path.write_text("a,b\n" + "1,2\n" * 400_000)
     with served(None) as address, visit(browser, address, "empty") as seen:
@@ -226,7 +227,7 @@ MIDDLE = """() => { const image = document.querySelector("#figure-plane-1-2 .mar
 def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
     browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "MOST_POINTS", 12_000)  # a million, which takes half a minute
+    monkeypatch.setattr(Limits, "points", 12_000)  # a million, which takes half a minute
     rng = np.random.default_rng(0)
     x = rng.normal(size=(15_000, 3))
     with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:

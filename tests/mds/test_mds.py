@@ -26,7 +26,7 @@ from mercer.mds.euclidean_correction import cailliez_constant, constant_of, copi
 from mercer.mds.losses import kruskal_stress
 from mercer.operators import CentredSource
 from mercer.page.subject import subject_of
-from mercer.spectrum import signs
+from mercer.spectrum import Limits, signs
 from tests.oracles import LINE, untouched
 from tests.references import FOLDER
 from tests.strategies import points as grid_points
@@ -424,11 +424,10 @@ def test_many_points_are_iterated_on_unless_all_axes_are_asked_for() -> None:
 
 
 def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(krylov, "MOST_VECTORS", 12)
+    monkeypatch.setattr(mc.ClassicalMDS, "limits", Limits(dense=100, krylov_vectors=12))
     D = random_distances(200, 0)
     with pytest.raises(NotConverged, match="method='dense'"):
         mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
-    monkeypatch.setattr(importlib.import_module("mercer.spectrum.leading"), "DENSE", 100)
     assert mc.ClassicalMDS(3, random_state=0).fit(D).spectrum_.how.method.startswith("dense, for")
 
 

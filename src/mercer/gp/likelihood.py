@@ -34,12 +34,12 @@ MOST_JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class Observations:
+class NoisyObservations:
     """Points with their outputs minus the known mean (n x q) and unknown functions Q (n x m).
 
     ``noise`` is the variance that each has beside the one they share, if it is known.
 
-    >>> data = Observations([0, 1], np.zeros((2, 1)), np.zeros((2, 0)), np.array([1.0, 4.0]))
+    >>> data = NoisyObservations([0, 1], np.zeros((2, 1)), np.zeros((2, 0)), np.array([1.0, 4.0]))
     >>> data.variances(0.5), data.part(np.array([1])).noise
     (array([1.5, 4.5]), array([4.]))
     >>> roots, shift = data.precisions(0.0)
@@ -55,10 +55,10 @@ class Observations:
     def __len__(self) -> int:
         return len(self.y)
 
-    def part(self, rows: Array) -> Observations:
+    def part(self, rows: Array) -> NoisyObservations:
         """Return some of the observations, by their numbers."""
         noise = None if self.noise is None else self.noise[rows]
-        return Observations(take(self.points, rows), self.y[rows], self.Q[rows], noise)
+        return NoisyObservations(take(self.points, rows), self.y[rows], self.Q[rows], noise)
 
     def variances(self, shared: float) -> Array:
         """Return the variance of the noise of each, given what all have."""
@@ -112,11 +112,11 @@ class Conditioned:
         return whiten(self.factor, columns, is_transposed=True)
 
 
-def condition(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:
+def condition(gram: Gram, noise_variance: float, data: NoisyObservations) -> Conditioned:
     """Return the process given observations with noise.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> given = condition(Gram(Delta(), data.points), 1.0, data)
     >>> bool(np.isclose(given.log_likelihood, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
     True
@@ -138,7 +138,7 @@ def condition(gram: Gram, noise_variance: float, data: Observations) -> Conditio
     )
 
 
-def _empty(data: Observations) -> tuple[Array, Array, Array, Array, float]:
+def _empty(data: NoisyObservations) -> tuple[Array, Array, Array, Array, float]:
     nothing = np.zeros((len(data), 0))
     return nothing, nothing[:0], nothing, nothing[:0], 0.0
 
@@ -214,7 +214,7 @@ def gradient(
     ``each`` there is a derivative in the noise variance of each observation.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> gram = Gram(3.0 * Delta(), data.points)
     >>> found = gradient(gram, condition(gram, 1.0, data))
     >>> bool(np.isclose(found["weight"], 0.5 * (4.0 / 16.0 - 2.0 / 4.0)))

@@ -28,6 +28,10 @@ EDGE = 60
 """Halvings that find the edge of a parameter's domain to double precision."""
 
 
+TOL = 1e-10
+"""Residuals of the systems, as shares of their right sides; intervals have their effect."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """How many points a fit stores and searches, and how many steps it may take.

@@ -44,6 +44,7 @@ from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method
+from mercer.spectrum.limits import Limits
 
 METHODS = ("auto", "dense", "exact")
 
@@ -149,6 +150,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
 
     Yao, lecture 1; for the corrections Lingoes (1971), Cailliez (1983).
     """
+
+    limits: ClassVar[Limits] = Limits()
 
     equivalents: ClassVar[Mapping[str, str]] = {"dissimilarity": "metric"}
 
@@ -258,13 +261,14 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         """Return the eigenpairs, all of them or the leading ones, and keep what was found out."""
         n = operator.shape[0]
         count = n if self.n_components is None else min(self.n_components, n)
-        is_whole = chosen_method(n, count, self.method) == "dense"  # then all are found at once
+        is_whole = chosen_method(n, count, self.method, self.limits) == "dense"  # which finds all
         spectrum = leading(
             operator,
             n if is_whole else count,
             tol=self.tol,
             method=self.method,
             random_state=self.seed_,
+            limits=self.limits,
         )
         if len(spectrum.values) == n:
             self._all[when] = spectrum.values

@@ -23,7 +23,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.regression.convex import ConvexOptimum, optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
-from mercer.regression.observations import Observations, band, refuse_light
+from mercer.regression.observations import WeightedTargets, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
@@ -165,7 +165,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self._used = np.flatnonzero(weights > 0)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         self._origin = Origin.of(kernel, points, self.null_space)
-        given = Observations(points, targets, weights, self._is_precomputed).part(self._used)
+        given = WeightedTargets(points, targets, weights, self._is_precomputed).part(self._used)
         data = replace(given, points=self._origin.points(given.points))
         if self.penalty is None and len(data) == 1:
             raise InvalidInput("a penalty cannot be chosen from n_samples = 1; give it")
@@ -196,7 +196,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         is_constant = isinstance(self.null_space, str) and self.null_space == "constant"
         return self.null_space is None or (is_constant and not as_kernel(self.kernel).inner_weight)
 
-    def _span(self, saddle: Saddle, data: Observations) -> None:
+    def _span(self, saddle: Saddle, data: WeightedTargets) -> None:
         """Find the best function in the span of landmarks."""
         count = whole(self.landmarks, "landmarks", least=1)
         if self.loss != "squared" or data.is_matrix or self.criterion not in ("auto", "gcv"):
@@ -219,7 +219,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self._is_flat = targets.ndim == 1
         return targets[:, None] if self._is_flat else targets
 
-    def _system(self, data: Observations, kernel: Kernel | None, loss: Loss) -> Saddle:
+    def _system(self, data: WeightedTargets, kernel: Kernel | None, loss: Loss) -> Saddle:
         tol, gram = number(self.tol, "tol", above=0.0), data.gram(kernel)
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
             raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
@@ -246,7 +246,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         return self._origin.columns(self.null_space, points)
 
-    def _penalty(self, saddle: Saddle, data: Observations, loss: Loss) -> float:
+    def _penalty(self, saddle: Saddle, data: WeightedTargets, loss: Loss) -> float:
         self.criterion_ = None
         is_squared = loss.name == "squared"
         if self.penalty is not None:
@@ -285,7 +285,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         return self.criterion
 
-    def _cross_validated(self, data: Observations, penalty: float, loss: Loss) -> float:
+    def _cross_validated(self, data: WeightedTargets, penalty: float, loss: Loss) -> float:
         """Return the mean loss of predicting each fold from the others."""
         if penalty == np.inf:
             return np.inf
@@ -457,7 +457,7 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     def _again(self) -> Saddle:
         """Return the system of the fit, which a fitted model does not keep."""
-        data = Observations(self._points, self._p[:, None], self._p, self._is_precomputed)
+        data = WeightedTargets(self._points, self._p[:, None], self._p, self._is_precomputed)
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
     @kept

@@ -77,7 +77,7 @@ mercer.Frame = class {
     this.space = follow?.space;
     this.follows = Boolean(follow && panel.x.axis && panel.y.axis);
     this.ranks = follow && Number.isInteger(follow.side);
-    this.isOfIndividuals = panel.marks.some((m) => m.mark === "points" && m.of === "individuals");
+    this.isOfIndividuals = panel.marks.some((m) => m.mark === "markers" && m.of === "individuals");
     this.isPlane = kinds.includes("individuals") && Boolean(panel.x.axis && panel.y.axis);
     this.zoom = null; // limits that a reader has chosen
   }
@@ -142,7 +142,7 @@ mercer.Frame = class {
     const arrows = marks.filter((m) => m.mark === "arrows" && m.fitted);
     if (!this.isMoved || !arrows.length) return marks;
     const reach = (list) => Math.max(0, ...list.map((m) => m.x.reduce((most, u, i) => Math.max(most, Math.hypot(u, m.y[i]) || 0), 0)));
-    const cloud = marks.filter((m) => m.mark === "points" && m.of === "individuals");
+    const cloud = marks.filter((m) => m.mark === "markers" && m.of === "individuals");
     const factor = (0.75 * reach(cloud)) / (reach(arrows) || 1);
     const kinds = arrows.map((m) => m.of);
     const isDrawn = (m) => arrows.includes(m) || (m.mark === "labels" && kinds.includes(m.of));
@@ -166,7 +166,7 @@ mercer.Frame = class {
   get home() {
     const { x, y } = this.panel;
     if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
-    const drawn = this.marks.filter((mark) => ["points", "lines", "arrows"].includes(mark.mark));
+    const drawn = this.marks.filter((mark) => ["markers", "lines", "arrows"].includes(mark.mark));
     return ["x", "y"].map((side) => {
       const [low, high] = mercer.ends(drawn.map((mark) => mark[side]));
       const room = 0.06 * (high - low) || 1;
@@ -206,7 +206,7 @@ mercer.Frame = class {
   get entries() {
     const { page } = this;
     const isPainted = (m) => m.painted && m.ids && page.isPainting;
-    const levels = this.panel.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
+    const levels = this.panel.marks.some((m) => m.mark === "markers" && isPainted(m)) ? page.levels : [];
     const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name) && !(m.ids?.length && !this.thinned(m).ids.length));
     named.forEach((m) => this.told.add(m.name));
     const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
@@ -271,7 +271,7 @@ mercer.Frame = class {
     this.layer = mercer.shape(group, "g", { "clip-path": `url(#clip-${mercer.clips})`, class: "marks" });
     const depth = (mark) => ({ field: 0, labels: 2 })[mark.mark] ?? 1; // cells below, words on top
     const marks = [...this.marks].sort((a, b) => depth(a) - depth(b));
-    const many = marks.filter((mark) => mark.mark === "points" && mark.of === "individuals" && mark.ids && !mark.hollow);
+    const many = marks.filter((mark) => mark.mark === "markers" && mark.of === "individuals" && mark.ids && !mark.hollow);
     const hasField = marks.some((mark) => mark.mark === "field"); // which would cover them
     const isCrowd = !hasField && this.x.isLinear && this.y.isLinear && many.reduce((sum, mark) => sum + mark.x.length, 0) > mercer.CROWD;
     this.crowd = isCrowd ? new mercer.Crowd(this, many) : null;
@@ -445,7 +445,7 @@ mercer.Frame = class {
   }
 
   drawSample(parent, { mark, colour, marker }) {
-    if (!mark || mark.mark === "points") {
+    if (!mark || mark.mark === "markers") {
       const fill = mercer.toned(colour ?? mark.colour ?? mercer.theme.ink);
       const look = mark?.hollow ? { fill: "none", stroke: fill, "stroke-width": 1.5 } : { fill };
       mercer.shape(parent, "path", { d: mercer.marker(marker ?? mark.marker, 4.5), transform: "translate(8 0)", ...look });
