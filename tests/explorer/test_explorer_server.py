@@ -765,11 +765,15 @@ def test_one_column_names_the_rows(house: House, tmp_path: Path) -> None:
     rows = (f"{i + 1},plot {i + 1},{i % 5},{i * i % 7}" for i in range(20))
     path.write_text("id,plot,x,y\n" + "\n".join(rows))
     client = Client(House(of_file(str(path))))
-    for uses, named in (({}, "id"), ({"plot": "name"}, "plot")):
-        columns = client.analysis(uses=uses).json()["explorer"]["columns"]
+    for uses, named in (({}, "plot"), ({"id": "name"}, "id")):
+        found = client.analysis(uses=uses).json()
+        columns = found["explorer"]["columns"]
         assert [c["name"] for c in columns if c["use"] == "name"] == [named]
-    assert columns[0]["use"] == "ignored"
-    assert columns[0]["why"] == '"plot" names the rows'
+        assert found["individuals"]["names"][:2] == (
+            ["plot 1", "plot 2"] if not uses else ["1", "2"]
+        )
+    assert columns[1]["use"] == "ignored"
+    assert columns[1]["why"] == '"id" names the rows'
 
 
 def test_uses_that_cannot_be_are_told(house: House, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def search_of(kernel: mc.Kernel, noise: float, data: NoisyObservations, **more: 
 
 
 def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.sampled_maximum.ROUGHLY", 1e-12)
+    monkeypatch.setattr(Limits, "rough", 1e-12)
     kernel, x, y = 2.0 * mc.Gaussian((0.7, 1.5)), X[:60], np.column_stack([Y[:60], Y[60:120]])
     data = NoisyObservations(x, y, null_columns("linear", x))
     search = search_of(kernel, 0.3, data, tol=1e-12)
@@ -397,7 +397,7 @@ def test_files_keep_the_record(smooth: mc.GaussianProcess, tmp_path: Any) -> Non
 def test_controls_are_the_derivatives_of_the_preconditioner(
     kernel: mc.Kernel, noise: float, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("mercer.gp.preconditioner.STRIPE", 16)
+    monkeypatch.setattr(Limits, "stripe", 16)
     x, z, Z = X[:40], X[40:48], signs(40, 3, 0)
 
     def matrix(of: mc.Kernel) -> Array:
@@ -435,8 +435,8 @@ def test_the_preconditioner_has_a_root_of_its_inverse(noise: float) -> None:
 def test_products_with_derivatives_are_those_of_the_whole_matrix(
     workers: int, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("mercer.gp.likelihood.STRIPE", 30)
-    monkeypatch.setattr("mercer.gp.likelihood.WORKERS", workers)
+    monkeypatch.setattr(Limits, "stripe", 30)
+    monkeypatch.setattr(Limits, "workers", workers)
     kernel, x, Z = 2.0 * mc.Gaussian((0.7, 1.5)), X[:100], signs(100, 3, 0)
     found = partial_products(Gram(kernel, x), Z)
     for name, partial in kernel.partials(x).items():
@@ -552,7 +552,7 @@ def test_curvatures_are_made_definite() -> None:
 
 def test_memory_is_that_of_vectors(monkeypatch: Any) -> None:
     """The matrix of 3 000 points has 72 MB."""
-    monkeypatch.setattr("mercer.gp.preconditioner.RANK", 40)
+    monkeypatch.setattr(Limits, "rank", 40)
     rng = np.random.default_rng(6)
     x, n = rng.standard_normal((3_000, 2)), 3_000
     data = NoisyObservations(x, np.sin(x[:, :1]), np.zeros((n, 0)))

@@ -28,6 +28,7 @@ from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.regression import convex_loss, penalty_path
 from mercer.regression.convex import Problem, minimise
+from mercer.regression.kernel_regression import Limits
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import WeightedTargets
 from mercer.solve import Limits as SolveLimits
@@ -331,7 +332,7 @@ def test_a_path_of_penalties_has_the_values_of_dense_formulas(criterion: str) ->
 
 @pytest.fixture
 def few_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.regression.kernel_regression.SPAN", (-5.0, -1.0))
+    monkeypatch.setattr(mc.KernelRegression, "limits", Limits(span=(-5.0, -1.0)))
 
 
 @pytest.mark.usefixtures("few_penalties")

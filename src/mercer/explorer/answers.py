@@ -474,7 +474,8 @@ def verdict(text: str, source: Source | None) -> dict[str, Any]:
         lines = str(error).splitlines() or [""]
         where = lines[-1].find("^") if len(lines) > 2 else -1
         at = max(where - 4, 0) if where >= 0 else None
-        return {"ok": False, "said": clean(lines[0], 500), "at": at, "proof": []}
+        said = clean(lines[0][:1].upper() + lines[0][1:], 500)
+        return {"ok": False, "said": said, "at": at, "proof": []}
     proof = [clean(rule, 300) for rule in kernel.proof.split("; ") if rule]
     found: dict[str, Any] = {"ok": True, "written": clean(str(kernel), 2_000), "proof": proof}
     found |= {"at": None, "witness": None}

@@ -380,7 +380,9 @@ class Desk:
             return _told(413, "there is not enough memory for this")
         TALK.exception("a question was not answered")
         return _told(
-            500, f"this is a bug in mercer, not a mistake of yours ({type(error).__name__})"
+            500,
+            f"this is a bug in mercer, not a mistake of yours ({type(error).__name__}): please "
+            "report it with what stands where mercer serve was started",
         )
 
     async def _body(self, request: Any, kind: str) -> bytes:

@@ -24,6 +24,7 @@ from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
+from mercer.gp.parameters import Limits
 from mercer.gram import Gram, lower_triangle
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import AllPairs
@@ -284,13 +285,6 @@ def contract_partials(gram: Gram, weight: Callable[[Block], Array]) -> dict[str,
     return _finite(gram, totals)
 
 
-STRIPE = 512
-"""Rows of the derivatives of a matrix that are in memory at a time, and columns."""
-
-WORKERS = 8
-"""Threads that sum products of derivatives, for each has a sum of its own."""
-
-
 def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     r"""Return the products of each partial derivative of the matrix with a block of vectors.
 
@@ -305,7 +299,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     >>> bool(np.allclose(found, [[4.0 * np.exp(-2.0)], [0.0]]))
     True
     """
-    x, stripes = gram.x, list(chunks(gram.shape[0], STRIPE))
+    x, stripes = gram.x, list(chunks(gram.shape[0], Limits.stripe))
 
     def add(mine: Iterator[int]) -> dict[str, Array]:
         total: dict[str, Array] = {}
@@ -322,7 +316,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
                         total[name][columns] += np.tensordot(tile, block[rows], axes=(0, 0))
         return total
 
-    engine = Threads(min(WORKERS, Threads().count), is_deterministic=True)
+    engine = Threads(min(Limits.workers, Threads().count), is_deterministic=True)
     totals = engine.share(add, range(len(stripes)))
     found = {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
     return _finite(gram, found)
@@ -338,7 +332,7 @@ def _finite(gram: Gram, sums: dict[str, Any]) -> dict[str, Any]:
     """Refuse sums that overflowed: the kernel names what did, if it is a derivative."""
     for name, total in sums.items():
         if not np.all(np.isfinite(total)):
-            for rows in chunks(gram.shape[0], STRIPE):
+            for rows in chunks(gram.shape[0], Limits.stripe):
                 gram.kernel.partials(gram.x[rows], gram.x)
             raise InvalidInput(f"sums of derivatives of {gram.kernel} in {name} overflow")
     return sums

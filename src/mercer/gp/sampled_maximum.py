@@ -59,9 +59,6 @@ PROBES = 24
 LOOSE = 1e-3
 """Residuals of all steps but the last, which set right what these leave."""
 
-ROUGHLY = 0.1
-"""Residuals of the systems that only give a curvature."""
-
 
 @dataclass(frozen=True)
 class Directions:
@@ -313,7 +310,7 @@ class Search:
             axis=1,
         )
         n = len(columns)
-        rough = Saddle(found.saddle.gram, self.data.Q, method="low-rank", tol=ROUGHLY)
+        rough = Saddle(found.saddle.gram, self.data.Q, method="low-rank", tol=Limits.rough)
         rough.factor = found.saddle.factor
         noise = self.tuned.at(logs)[1]
         solved = rough.solve(np.ones(n), noise, columns.reshape(n, -1)).weights

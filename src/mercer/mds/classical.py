@@ -20,8 +20,8 @@ from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.distances import (
     METRICS,
-    TILE,
     Distances,
+    Limits,
     distances_of,
     names_of,
     read_cross,
@@ -44,7 +44,6 @@ from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method
-from mercer.spectrum.limits import Limits
 
 METHODS = ("auto", "dense", "exact")
 
@@ -384,7 +383,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             d = self._rows
             if self.correction in CORRECTIONS:
                 d = corrected_square(d, self.correction, self.correction_constant_)
-            means = np.concatenate([(d[rows] / unit) ** 2 @ w for rows in chunks(len(d), TILE)])
+            parts = chunks(len(d), self.limits.tile)
+            means = np.concatenate([(d[rows] / unit) ** 2 @ w for rows in parts])
             squares = means - 0.5 * float(w @ means)
         F = np.asarray(self.embedding_, dtype=np.float64)
         inertias = self.spectrum_.values[: self.n_components_]

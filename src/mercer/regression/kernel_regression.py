@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,17 +31,27 @@ from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.solve import Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
 
-STORED_POINTS = 8_000
-"""Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
+
+@dataclass(frozen=True)
+class Limits:
+    """How large matrices are stored, and how a penalty is looked for.
+
+    >>> Limits().folds
+    5
+    """
+
+    stored: int = 8_000
+    """Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
+
+    folds: int = 5
+    """Parts of the data, each of which is predicted from the others in cross-validation."""
+
+    span: tuple[float, float] = (-8.0, 2.0)
+    """Decimal logarithms of the penalties tried, times `natural` and the mean k(x, x)."""
+
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Targets this near to the null space, relatively, lie in it."""
-
-FOLDS = 5
-"""Parts of the data, each of which is predicted from the others in cross-validation."""
-
-SPAN = (-8.0, 2.0)
-"""Decimal logarithms of the penalties of cross-validation, times `natural` and the mean k(x, x)."""
 
 
 class KernelRegression(RegressorMixin, KernelModel):
@@ -108,6 +118,8 @@ class KernelRegression(RegressorMixin, KernelModel):
     """
 
     dual_coef_: Any
+
+    limits: ClassVar[Limits] = Limits()
 
     equivalents: ClassVar[Mapping[str, str]] = {
         **OF_KERNELS,
@@ -225,11 +237,11 @@ class KernelRegression(RegressorMixin, KernelModel):
             raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
         if loss.name == "squared" or loss.is_smooth:
             return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
-        if len(data) > STORED_POINTS:
+        if len(data) > self.limits.stored:
             raise InvalidParameter(
                 f"the {loss.name} loss takes the whole matrix, which is stored for up to "
-                f"{STORED_POINTS} points and not for {len(data)}; the squared and the logistic "
-                "loss do not"
+                f"{self.limits.stored} points and not for {len(data)}; the squared and the "
+                "logistic loss do not"
             )
         return Saddle(gram, self._functions(data.points), method="direct")
 
@@ -257,7 +269,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         if criterion == "cv":
             unit = natural(loss, data.p, data.y, saddle.Q)
             middle = np.log10(unit) + np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
-            low, high = (float(end + middle) for end in SPAN)
+            low, high = (float(end + middle) for end in self.limits.span)
             penalty, self.criterion_ = choose_penalty(
                 lambda g: self._cross_validated(data, g, loss), low, high, refine=False
             )
@@ -289,7 +301,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         """Return the mean loss of predicting each fold from the others."""
         if penalty == np.inf:
             return np.inf
-        fold = data.folds(min(FOLDS, len(data)), is_of_labels=loss.is_of_labels)
+        fold = data.folds(min(self.limits.folds, len(data)), is_of_labels=loss.is_of_labels)
         total, kernel = 0.0, self._fixed_kernel
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

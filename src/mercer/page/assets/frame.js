@@ -162,10 +162,22 @@ mercer.Frame = class {
     return this.zoom ?? this.home;
   }
 
+  // Limits with room for the outlines of another colour than the one that the picture was made with.
+  room(limits) {
+    if (!this.isPlane || !this.page.isPainting || this.described.keeps) return limits;
+    const outlines = this.page.outlines(this.axes, this.space);
+    return ["x", "y"].map((side, k) => {
+      const [low, high] = mercer.ends(outlines.map((mark) => mark[side]));
+      const [from, to] = limits[k];
+      const rest = 0.03 * (to - from);
+      return [low < from ? low - rest : from, high > to ? high + rest : to];
+    });
+  }
+
   // The limits before a reader zooms.
   get home() {
     const { x, y } = this.panel;
-    if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
+    if (!this.isMoved || this.described.keeps) return this.room([x.limits, y.limits]);
     const drawn = this.marks.filter((mark) => ["markers", "lines", "arrows"].includes(mark.mark));
     return ["x", "y"].map((side) => {
       const [low, high] = mercer.ends(drawn.map((mark) => mark[side]));
@@ -191,10 +203,11 @@ mercer.Frame = class {
     return this.page.isHidden(mark.of, mark.ids[i], isOnAxes ? this.axes : this.page.axes, this.space);
   }
 
-  // Labels in the order in which they find places: on other axes, the best shown there first.
+  // Labels in the order in which they find places: on other axes, those first that
+  // make most of them or are shown best there.
   order(mark, all) {
     if (!this.isMoved || !mark.ids) return all;
-    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i], this.space) || 0]));
+    const worth = new Map(all.map((i) => [i, this.page.rank(mark.of, this.axes, mark.ids[i], this.space) || 0]));
     return all.sort((a, b) => worth.get(b) - worth.get(a));
   }
 
@@ -276,7 +289,10 @@ mercer.Frame = class {
     const isCrowd = !hasField && this.x.isLinear && this.y.isLinear && many.reduce((sum, mark) => sum + mark.x.length, 0) > mercer.CROWD;
     this.crowd = isCrowd ? new mercer.Crowd(this, many) : null;
     if (this.canvas) this.canvas.node.hidden = !isCrowd;
-    if (isCrowd) group.querySelector(".ground").setAttribute("fill", "none");
+    if (isCrowd) {
+      group.querySelector(".ground").setAttribute("fill", "none");
+      for (const line of group.querySelectorAll(".grid")) line.remove(); // it would lie upon the points
+    }
     for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
     if (this.unnamed) {
       const words = this.unnamed === 1 ? "1 name has no room" : `${this.unnamed} names have no room`;
@@ -325,7 +341,7 @@ mercer.Frame = class {
 
   drawSides(group) {
     const [left, top, width, height] = this.box;
-    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke });
+    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke, class: stroke === mercer.theme.grid ? "grid" : "zero" });
     const hasCells = this.panel.marks.some((m) => m.mark === "field" && m.kind !== "density");
     if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, mercer.theme.grid);
     if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), mercer.theme.grid);
