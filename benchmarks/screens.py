@@ -32,7 +32,7 @@ TALL = 2_600
 
 THEMES = ("light", "dark")
 
-PATIENCE = 60_000
+PATIENCE = 180_000
 """Milliseconds in which a state must be there."""
 
 Act = Callable[[Any], Any]
