@@ -634,3 +634,27 @@ def test_messages_about_tables_count_rows_from_1_and_name_them() -> None:
         mc.ClassicalMDS(metric="bray-curtis").fit(counts)
     with pytest.raises(mc.errors.InvalidInput, match="row 1, column 1 holds -4"):
         mc.CA().fit(np.array(counts))
+
+
+@pytest.mark.parametrize("head", ["id", "", "name"])
+def test_words_name_rows_before_the_numbers_that_count_them(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "people.csv"
+    rows = "".join(f"{i + 1},Person {i},{i * i % 7}\n" for i in range(12))
+    path.write_text(f"{head},who,x\n{rows}")
+    table = mc.read(path)
+    assert table.row_names == tuple(f"Person {i}" for i in range(12))
+    assert table.active == ("x",)
+    (counted,) = (fate for fate in mc.analyse(table, method="pca").fates if fate.name == head)
+    assert counted.use == "ignored"
+    assert "count the rows" in counted.reason
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a sentence of what was seen in row {0}, with many words " + "and more " * 4, "{1}", "00{0}"],
+)
+def test_numbers_name_rows_beside_sentences_groups_and_codes(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "people.csv"
+    rows = "".join(f'{i + 1},"{said.format(i, "ab"[i % 2])}",{i * i % 7}\n' for i in range(12))
+    path.write_text(f"id,said,x\n{rows}")
+    assert mc.read(path).row_names == tuple(str(i + 1) for i in range(12))

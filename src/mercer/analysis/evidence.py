@@ -17,6 +17,7 @@ from mercer.display import Shown
 from mercer.kernels.vectors import Linear
 from mercer.reading.links import Scores, percent
 from mercer.resampling import Resampling
+from mercer.settings import LEVEL
 
 PLANE = 2
 """Axes of the maps that are drawn, and compared."""
@@ -44,9 +45,6 @@ CLEAR, MOST_CLUSTERS = 0.6, 6
 
 FEWEST, SMALLEST, PAIRED = 5, 0.05, 500
 """Members of a cluster at least, also as a share, and individuals whose pairs are looked at."""
-
-LEVEL = 0.05
-"""The p-value below which groups part by more than chance."""
 
 
 @dataclass(frozen=True, repr=False)

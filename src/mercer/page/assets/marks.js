@@ -103,7 +103,7 @@ mercer.path = (us, vs) => {
 
 mercer.draw = {};
 
-mercer.draw.points = (frame, mark, [us, vs]) => {
+mercer.draw.markers = (frame, mark, [us, vs]) => {
   const { page } = frame;
   const field = frame.panel.marks.find((m) => m.mark === "field");
   const isOnDensity = field?.kind === "density"; // of which they show a few, and hide little
