@@ -202,10 +202,10 @@ def _squared_norms(own: Aligned) -> Array:
     is_small = (norms < SMALLEST_NORM) & (own.largest_coordinates() > 0)
     wrong = is_small | ~(norms < LARGEST_NORM)
     if bool(namespace(norms).any(wrong)):
+        point = int(as_numpy(wrong).argmax())
         raise InvalidInput(
-            f"the squared norm of point {int(as_numpy(wrong).argmax())} of the part at hand leaves the range "
-            "of double precision; multiply the data by a constant, which changes nothing in this "
-            "kernel"
+            f"the squared norm of point {point} of the part at hand leaves the range of double "
+            "precision; multiply the data by a constant, which changes nothing in this kernel"
         )
     return norms
 
