@@ -29,6 +29,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     """A transformer of points to rows whose inner products are those of a kernel, nearly."""
 
     random_state: RandomState
+    kernel_: Kernel
     _map: Callable[[Points], Array]
     _n_features_out: int
 
@@ -45,8 +46,9 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     def transform(self, X: Any) -> Array:
         """Return one row of features for each point."""
         check_is_fitted(self)
-        stays = isinstance(self._map, NystromMap)
-        found: Array = like_given(self._map(self._read(X, reset=False, stays=stays)), X)
+        points = self._read(X, reset=False, stays=isinstance(self._map, NystromMap))
+        Gram(self.kernel_, points).refuse_features(self._n_features_out)
+        found: Array = like_given(self._map(points), X)
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -139,9 +141,10 @@ class NystromFeatures(Features):
         if isinstance(self.landmarks, str):
             one_of(self.landmarks, "landmarks", LANDMARKS)
         kernel, points = self._points(X)
-        found = nystrom(
-            Gram(kernel, points), count, landmarks=self.landmarks, random_state=self.seed_
-        )
+        gram = Gram(kernel, points)
+        most = count if isinstance(self.landmarks, str) else len(self.landmarks)
+        gram.refuse_features(min(most, len(points)))
+        found = nystrom(gram, count, landmarks=self.landmarks, random_state=self.seed_)
         self.kernel_, self._map = kernel, found.features
         self.landmarks_, self._n_features_out = found.features.landmarks, found.rank
         self.trace_error_ = found.trace_error
