@@ -264,7 +264,7 @@ def test_models_share_their_settings(name: str) -> None:
         assert list(parameters)[1] == "n_components"  # after self, as in scikit-learn
     assert not {"progress", "count", "axes"} & set(parameters)
     fit = inspect.signature(model.fit).parameters  # type: ignore[attr-defined]
-    if issubclass(model, Computing) and name != "RandomFourierFeatures":
+    if issubclass(model, Computing):
         assert "progress" in fit
 
 
