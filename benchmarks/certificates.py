@@ -33,7 +33,7 @@ import mercer as mc
 from benchmarks.adversary import LONG, case, eigenpairs, expressions, kernels, values
 from mercer.determinant import log_determinant
 from mercer.gp import log_likelihood_gradient_interval
-from mercer.gp.likelihood import Observations, condition, gradient
+from mercer.gp.likelihood import NoisyObservations, condition, gradient
 from mercer.kernels.algebra import Constant
 from mercer.regression.loss_functions import loss_named
 from mercer.solve import solve as solved
@@ -197,7 +197,7 @@ def log_determinant_of_few_directions(seed: int) -> Tally:
 
 def _gradient(kernel: mc.Kernel, x: Any, noise: float, rng: np.random.Generator) -> Tally:
     y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(len(x))
-    data = Observations(x, y[:, None], np.zeros((len(x), 0)))
+    data = NoisyObservations(x, y[:, None], np.zeros((len(x), 0)))
     truth = gradient(data.gram(kernel), condition(data.gram(kernel), noise, data))
     probes = int(rng.choice([5, 10, 20]))
     found = log_likelihood_gradient_interval(

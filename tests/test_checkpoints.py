@@ -32,7 +32,7 @@ from mercer.errors import (
 )
 from mercer.lowrank import nystrom
 from mercer.pca.centred_tables import read_table
-from mercer.spectrum import exact, leading
+from mercer.spectrum import Limits, exact, leading
 from mercer.spectrum import passes as passes_of
 from mercer.spectrum.probes import PROBE_STEPS, NormProbe, Probed
 from mercer.store import CheckpointFile, write_whole
@@ -285,8 +285,7 @@ def test_the_precision_of_the_last_pass_is_kept(tmp_path: Path) -> None:
 def test_a_share_goes_on_with_as_many_axes_as_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mercer.pca.kernel_pca.STORED", 100)
-    monkeypatch.setattr("mercer.pca.kernel_pca.FIRST", 2)
+    monkeypatch.setattr(mc.KernelPCA, "limits", Limits(stored=100, first_axes=2))
     data, file, options = X[:400], tmp_path / "run", {"n_components": 0.5}
     whole = model(**options).fit(data, checkpoint=file)
     kept = CheckpointFile(file, {}).load()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from mercer.engines import cpu
 from mercer.engines.tiles import TILE
 from mercer.errors import DegenerateAxes, NoInertia
 from mercer.mds import distances
-from mercer.spectrum import DENSE, leading, two_sides
+from mercer.spectrum import Limits, leading
 from tests.references import near
 
 EPSILON = float(np.finfo(float).eps)
@@ -237,16 +236,16 @@ def assert_certified(spectrum: mc.results.Spectrum, operator: Any, tol: float) -
 def test_both_sides_of_the_size_from_which_no_matrix_is_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    x = sample(DENSE + 1)
+    x = sample(Limits.dense + 1)
     shares = []
-    for n in (DENSE - 1, DENSE, DENSE + 1):
+    for n in (Limits.dense - 1, Limits.dense, Limits.dense + 1):
         model = mc.KernelPCA(2, kernel=mc.Gaussian(2.0), random_state=0).fit(x[:n])
-        assert model.spectrum_.how.method.startswith("dense") == (n <= DENSE)
+        assert model.spectrum_.how.method.startswith("dense") == (n <= Limits.dense)
         assert_certified(model.spectrum_, Gram(mc.Gaussian(2.0), x[:n]).centred(), 1e-9)
         shares.append(model.explained_variance_ratio_)
     near(shares[0], shares[1], 1e-2)
     near(shares[2], shares[1], 1e-2)
-    monkeypatch.setattr(distances, "WHOLE", 50)
+    monkeypatch.setattr(distances.Limits, "whole", 50)
     for n in (49, 50, 51):
         D = squareform(pdist(x[:n]))
         near(mc.ClassicalMDS(3, tol=1e-12).fit_transform(D), mc.PCA().fit_transform(x[:n]), 1e-8)
@@ -268,11 +267,10 @@ def test_both_sides_of_the_numbers_of_axes_columns_and_landmarks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where a share of all axes is asked for the method changes; neither side may fail."""
-    door = import_module("mercer.spectrum.leading")
-    monkeypatch.setattr(door, "DENSE", 100)
+    monkeypatch.setattr(mc.KernelPCA, "limits", Limits(dense=100))
     x = sample(150)
     expected = mc.KernelPCA(kernel=mc.Gaussian(2.0)).fit(x).inertias_
-    switch = 150 // door.AXES_SHARE
+    switch = 150 // Limits.axes_share
     for count in (switch, switch + 1, 30):
         model = mc.KernelPCA(count, kernel=mc.Gaussian(2.0), random_state=0).fit(x)
         near(model.inertias_, expected[:count], 1e-9)
@@ -281,9 +279,8 @@ def test_both_sides_of_the_numbers_of_axes_columns_and_landmarks(
         operator = Gram(mc.Gaussian(2.0), x).centred()
         near(leading(operator, 4, method="exact", random_state=0).values, expected[:4], 1e-9)
     wide = np.random.default_rng(0).standard_normal((40, 40))
-    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0)
     for side in (39, 40, 41):
-        monkeypatch.setattr(two_sides, "SIDE", side)
+        monkeypatch.setattr(mc.PCA, "limits", Limits(table_entries=0, side=side))
         for table in (wide, wide[:, :39], wide[:39]):
             found = mc.PCA(4).fit(table)
             near(

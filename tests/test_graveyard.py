@@ -21,9 +21,10 @@ import mercer as mc
 from mercer import Gram
 from mercer.check import Array
 from mercer.errors import ConstantColumns, DegenerateAxes, FewerAxes, NoInertia, NotConverged
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.lowrank import nystrom
 from mercer.sklearn import KernelPCA
-from mercer.spectrum import MOST_DENSE, leading, two_sides
+from mercer.spectrum import Limits, leading, two_sides
 from mercer.spectrum.leading import chosen_method
 from tests.oracles import untouched
 from tests.references import aligned, near, reference
@@ -399,7 +400,7 @@ def test_25_columns_without_variance_change_nothing_in_any_back_end(
     scattered = mc.PCA()
     agree(scattered, scattered.fit_transform(sparse.csr_array(x)))
     assert np.all(np.isfinite(scattered.components_))
-    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0)
+    monkeypatch.setattr(mc.PCA, "limits", Limits(table_entries=0))
     for rows in (x, np.vstack([x] * 2)):
         by_columns = mc.PCA().fit(rows)
         assert "covariances" in by_columns.spectrum_.how.method
@@ -483,12 +484,12 @@ def test_41_an_indefinite_matrix_has_no_approximation(landmarks: int) -> None:
 
 def test_52_sizes_that_overflow_lapack_are_never_passed_to_it() -> None:
     """From 32 767 rows on numpy and scipy returned zeros, or crashed (numpy #25564, #13956)."""
-    assert MOST_DENSE < 32_767
+    assert LARGEST_MATRIX < 32_767
     assert chosen_method(32_767, 10) == "exact"
     with pytest.raises(mc.errors.InvalidParameter, match="32766.*use method='exact'"):
         leading(Gram(mc.Linear(), np.zeros((32_767, 1))), 2, method="dense", random_state=0)
     with pytest.raises(mc.errors.InvalidParameter, match="beyond what LAPACK addresses"):
-        two_sides._refuse_huge(32_767)
+        two_sides._refuse_huge(32_767, Limits())
 
 
 @pytest.mark.parametrize("model", [mc.KernelPCA(2, kernel=GAUSSIAN), mc.PCA()])
@@ -502,7 +503,7 @@ def test_52_a_solver_that_returns_zeros_is_noticed(
 
     monkeypatch.setattr("mercer.spectrum.dense.eigh", zeros)
     monkeypatch.setattr("mercer.spectrum.two_sides.eigh", zeros)
-    monkeypatch.setattr("mercer.spectrum.two_sides.SMALL_ENTRIES", 0)
+    monkeypatch.setattr(mc.PCA, "limits", Limits(table_entries=0))
     with pytest.raises(NotConverged, match="more than rounding explains"):
         model.fit(X)
 

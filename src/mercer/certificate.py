@@ -334,6 +334,10 @@ NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
 """What a small bound from probes rests on whose products were rounded a lot."""
 
 
+WIDENED = 1.0 + 1e-9
+"""What the rounding of norms and of sums of moduli is less than."""
+
+
 WORTH = 0.5
 """An interval that rests on an assumption replaces one that does not only if it is so narrow."""
 

@@ -20,9 +20,6 @@ from mercer.engines.lapack import eigenpairs
 from mercer.progress import tell_residual
 from mercer.woodbury import LowRankInverse
 
-MOST_BLOCKS, KEPT_BLOCKS = 4, 2
-"""A basis of so many blocks is cut down to the best two: one would forget where it came from."""
-
 SINGLE_FLOOR = 3e-6
 """Residuals relative to the largest value below which single precision products help no more."""
 
@@ -43,9 +40,6 @@ ROUNDED = 30.0
 
 SLOW_PASSES = 2
 """After so many slow passes in a row the approximation is not asked for directions any more."""
-
-LANCZOS_COLUMNS = 144
-"""Columns of the basis from then on, at the least: a Krylov space converges by being large."""
 
 STALLED = 3
 """Passes in double precision that lower the residual by less than half end at rounding."""
@@ -251,10 +245,19 @@ Witnesses = Callable[[float], tuple[Array, Array, float] | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """How many passes may be made, and how many columns the basis of a slow iteration may have."""
+    """How many passes may be made, and how many columns the basis may have."""
 
     passes: int = 400
-    columns: int = LANCZOS_COLUMNS
+    """Passes after which an iteration ends without having converged."""
+
+    columns: int = 144
+    """Columns of the basis of a slow one, at least: a Krylov space converges by being large."""
+
+    most_blocks: int = 4
+    """Blocks of a basis from which on it is cut down."""
+
+    kept_blocks: int = 2
+    """The best blocks that are kept of it: one would forget where it came from."""
 
 
 def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
@@ -297,9 +300,9 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
         if has_converged or course.is_over(limits.passes):
             break
         is_lanczos = course.is_lanczos
-        most = max(MOST_BLOCKS * block, limits.columns if is_lanczos else 0)
+        most = max(limits.most_blocks * block, limits.columns if is_lanczos else 0)
         if space.size + block > most:
-            kept = max(KEPT_BLOCKS * block, most // 3 if is_lanczos else 0)
+            kept = max(limits.kept_blocks * block, most // 3 if is_lanczos else 0)
             space = space.cut(values[:kept], axes[:, :kept])
         is_open = course.is_open(residuals)
         if is_lanczos:

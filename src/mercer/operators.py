@@ -146,7 +146,7 @@ class TwoSided(Protocol):
     def threshold_beside(self, largest: float) -> float: ...
 
 
-class Source(Protocol):
+class MatrixSource(Protocol):
     """A Hermitian matrix K between points x, of which at most a part exists at a time.
 
     Points are row numbers where there are no others. ``has_single_tiles`` says whether single
@@ -195,7 +195,7 @@ class Source(Protocol):
         """Return a bound for the norm of W^½KW^½, for weights that sum to 1."""
 
 
-S = TypeVar("S", bound=Source)
+S = TypeVar("S", bound=MatrixSource)
 
 
 class CentredSource(Shown, Generic[S]):

@@ -26,7 +26,8 @@ from mercer.settings import allowed_bytes, is_yes, spelled, whole
 from mercer.spectrum.approximate import certified_bytes, landmarks_for
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double
-from mercer.spectrum.leading import STORED, chosen_method, smaller
+from mercer.spectrum.leading import chosen_method, smaller
+from mercer.spectrum.limits import Limits
 from mercer.spectrum.room import (
     Room,
     can_use_files,
@@ -36,9 +37,6 @@ from mercer.spectrum.room import (
     sizes,
     threads_of,
 )
-
-MOST_SOUGHT = 1_024
-"""Axes of many individuals that are found at most where a share of the inertia is asked for."""
 
 SIDE, MEASURED = 384, 0.01
 """The matrices whose product tells the speed of a core, and the seconds that each work is timed."""
@@ -167,7 +165,7 @@ def plan(
         )
     asked = model.n_components
     if asked is not None and not isinstance(asked, Integral):
-        asked = MOST_SOUGHT if n > STORED else None  # a share of the inertia
+        asked = Limits.most_axes if n > Limits.stored else None  # a share of the inertia
     count = n if asked is None else min(int(asked), n)
     engine = engine_of(model.engine, threads=model.threads, memory=model.memory)
     method = "dense" if asked is None else chosen_method(n, count, model.method)

@@ -13,7 +13,7 @@ import mercer as mc
 from mercer import pictures
 from mercer.cli import main
 from mercer.page.curve import Fit, result, sections
-from mercer.pictures.scene import Band, Field, Points, Rule
+from mercer.pictures.scene import Band, Field, Markers, Rule
 from mercer.regression import penalty_path
 from mercer.regression.spline import CRITERIA
 
@@ -173,7 +173,7 @@ def test_the_surface_of_a_process_is_its_likelihood() -> None:
     process = mc.GaussianProcess(random_state=0).fit(X[:40, None], Y[:40])
     fit = Fit(process, X[:40, None], Y[:40], ("x",), "y", tuple(map(str, range(40))))
     panel: Any = sections(fit)[2].pictures[0]
-    field, mark = panel.of_kind(Field)[0], panel.of_kind(Points)[0]
+    field, mark = panel.of_kind(Field)[0], panel.of_kind(Markers)[0]
     assert field.scale.values.max() <= process.log_likelihood() + 1e-9
     assert field.scale.values.max() > process.log_likelihood() - 0.1
     i, j = 5, 17

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -634,3 +635,40 @@ def test_messages_about_tables_count_rows_from_1_and_name_them() -> None:
         mc.ClassicalMDS(metric="bray-curtis").fit(counts)
     with pytest.raises(mc.errors.InvalidInput, match="row 1, column 1 holds -4"):
         mc.CA().fit(np.array(counts))
+
+
+def test_columns_of_words_take_time_in_proportion_to_their_number(tmp_path: Path) -> None:
+    """Each column asked all before it whether one names the rows: minutes for 300 000."""
+    taken = []
+    for count in (3000, 30_000):
+        row = ",".join(["w"] * count)
+        names = ",".join(f"c{j}" for j in range(count))
+        (tmp_path / "wide.csv").write_text(f"{names}\n{row}\n{row}\n")
+        started = process_time()
+        assert len(read(tmp_path / "wide.csv", "table").names) == count
+        taken.append(process_time() - started)
+    assert taken[1] < 25 * taken[0]
+
+
+@pytest.mark.parametrize("head", ["id", "", "name"])
+def test_words_name_rows_before_the_numbers_that_count_them(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "people.csv"
+    rows = "".join(f"{i + 1},Person {i},{i * i % 7}\n" for i in range(12))
+    path.write_text(f"{head},who,x\n{rows}")
+    table = mc.read(path)
+    assert table.row_names == tuple(f"Person {i}" for i in range(12))
+    assert table.active == ("x",)
+    (counted,) = (fate for fate in mc.analyse(table, method="pca").fates if fate.name == head)
+    assert counted.use == "ignored"
+    assert "count the rows" in counted.reason
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a sentence of what was seen in row {0}, with many words " + "and more " * 4, "{1}", "00{0}"],
+)
+def test_numbers_name_rows_beside_sentences_groups_and_codes(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "people.csv"
+    rows = "".join(f'{i + 1},"{said.format(i, "ab"[i % 2])}",{i * i % 7}\n' for i in range(12))
+    path.write_text(f"id,said,x\n{rows}")
+    assert mc.read(path).row_names == tuple(str(i + 1) for i in range(12))

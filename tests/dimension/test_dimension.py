@@ -17,10 +17,9 @@ from sklearn.datasets import load_digits
 
 import mercer as mc
 from mercer.check import Array
-from mercer.dimension import horn as module
 from mercer.dimension.column_permutations import Drawn, has_shuffled
-from mercer.dimension.horn import first_failure
-from mercer.dimension.null import linear_subject
+from mercer.dimension.horn import Measure, first_failure
+from mercer.dimension.null import Limits, linear_subject
 from mercer.dimension.rules import (
     CrossValidationChoice,
     KaiserChoice,
@@ -178,7 +177,7 @@ def test_neither_threads_nor_batches_change_a_bit(
     for threads in (2, 3):
         assert np.array_equal(null(threads), expected)
     for size in (1, 7, 100):
-        monkeypatch.setattr(module, "BATCH", size)
+        monkeypatch.setattr(Measure, "limits", Limits(batch=size))
         assert np.array_equal(null(2), expected)
     fewer = mc.parallel_analysis(ONE_FACTOR, 20, kernel=kernel, random_state=1)
     assert np.array_equal(fewer.null, expected[:20])
@@ -339,7 +338,7 @@ def test_a_large_matrix_is_not_decomposed_whole(
     )
     options: dict[str, Any] = {"kernel": kernel, "axes": 3, "random_state": 0}
     whole = mc.parallel_analysis(table, 19, **options)
-    monkeypatch.setattr(module, "DENSE", 50)
+    monkeypatch.setattr(Measure, "limits", Limits(dense=50))
     assert mc.parallel_analysis(table, 1, kernel=kernel, random_state=0).observed.shape == (10,)
     monkeypatch.setattr(np.linalg, "eigvalsh", lambda stack: pytest.fail("decomposed whole"))
     large = mc.parallel_analysis(table, 19, **options)

@@ -18,7 +18,7 @@ import mercer as mc
 from mercer.engines import blocks, cluster_tasks
 from mercer.engines import cluster as module
 from mercer.engines.blocks import Partitioned
-from mercer.engines.cluster import Cluster, on_cluster
+from mercer.engines.cluster import Cluster
 from mercer.engines.cluster_cost import Workers, cluster_cost
 from mercer.engines.cpu import Core, Threads
 from mercer.engines.tiles import Side
@@ -250,40 +250,6 @@ def test_regression_solves_there(client: Any) -> None:
     here = model.fit(X, y).predict(X[:20])
     there = model.set_params(engine=client).fit(X, y).predict(X[:20])
     np.testing.assert_allclose(there, here, rtol=0, atol=1e-6)
-
-
-def test_permutations_and_replicates_are_tasks(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few, asked = X[:120], list[Any]()
-
-    def task(client: Any, function: Any, *args: Any) -> Any:
-        asked.append(function)
-        return blocks.task(client, function, *args)
-
-    monkeypatch.setattr(module, "task", task)
-    labels = np.repeat(["a", "b"], 60)
-    told: list[tuple[int, int]] = []
-
-    def tell(done: int, total: int) -> None:
-        told.append((done, total))
-
-    again: dict[str, Any] = {"random_state": 0, "progress": tell}
-    curved = mc.KernelPCA(2, kernel=KERNEL)
-    kinds: list[Callable[[], Any]] = [
-        lambda: mc.parallel_analysis(few, 99, **again).null,
-        lambda: mc.bootstrap(mc.PCA(2), few, replicates=40, **again).cos2,
-        lambda: mc.bootstrap(curved, few[:60], replicates=20, **again).cos2,
-        lambda: mc.replicate_study(few, labels, draws=6, samples=60, **again).curve.scatter,
-    ]
-    for kind in kinds:
-        here = kind()
-        asked.clear()
-        told.clear()
-        with on_cluster(client):
-            np.testing.assert_allclose(kind(), here, rtol=1e-9)
-        assert module._done in asked
-        assert told[-1][0] == told[-1][1]
 
 
 def bytes_of_a_pass(client: Any, n: int, block: int) -> tuple[int, int]:

@@ -189,7 +189,7 @@ def test_only_the_categories_of_the_colour_are_drawn_until_all_are_asked_for(
 ) -> None:
     with visit(browser, factors) as seen:
         diamonds = """mercer.pictures["plane-1-2"].frames[0].marks
-            .find((m) => m.of === "supplementary categories" && m.mark === "points").ids.length"""
+            .find((m) => m.of === "supplementary categories" && m.mark === "markers").ids.length"""
         name = seen.ask("mercer.page.people.colours[mercer.page.colour].name")
         first = {"species": "a", "island": "b", "sex": "c"}[name]
         assert seen.ask(diamonds) == 3
@@ -701,6 +701,7 @@ def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
         page.click("#against-use")
         page.wait_for_selector("#figure-plane-1-2 h3:has-text('Map to compare')", timeout=PATIENCE)
         arrive(seen)
+        assert "Inertia to compare" in seen.texts("#side h3")
         assert "polynomial" in seen.ask("mercer.explorer.state.against")
         assert page.locator("#against-part").is_visible()
         page.select_option("#against", label="straight map")
@@ -747,8 +748,8 @@ def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str)
 
 
 @contextmanager
-def a_notebook(html: str) -> Iterator[str]:
-    """Serve a page of another port, as a notebook does."""
+def a_notebook(html: str, host: str) -> Iterator[str]:
+    """Serve a page of another port, and perhaps of another name, as a notebook does."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # noqa: N802  (its name)
@@ -764,20 +765,22 @@ def a_notebook(html: str) -> Iterator[str]:
         thread = threading.Thread(target=place.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{place.server_port}/"
+            yield f"http://{host}:{place.server_port}/"
         finally:
             place.shutdown()
             thread.join()
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_notebook_shows_the_explorer_while_its_server_runs_and_else_the_frozen_page(
-    browser: Any,
+    browser: Any, host: str
 ) -> None:
+    # Of another name the frame is of another site, for which a browser keeps nothing.
     model = mc.PCA(2, standardize=True).fit(mc.datasets.iris())
     shown = mc.explore(model, live=True)
     running = RUNNING[-1]
     assert shown.is_live
-    with a_notebook(shown._repr_html_()) as address:
+    with a_notebook(shown._repr_html_(), host) as address:
         page = browser.new_page()
         page.goto(address)
         frame = page.frame_locator("iframe")

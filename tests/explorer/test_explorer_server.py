@@ -26,10 +26,11 @@ from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
 from mercer.datasets.examples import EXAMPLES, NETWORKS
-from mercer.explorer import live, server, sessions
+from mercer.explorer import live, server
 from mercer.explorer.answers import analysis_of, answer, slide, straight_of
 from mercer.explorer.cards import feature_distances
-from mercer.explorer.reproduce import code_of, command_of
+from mercer.explorer.code_of_state import code_of, command_of
+from mercer.explorer.limits import Limits
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import Desk, application
 from mercer.explorer.sessions import House, Job, Superseded
@@ -367,8 +368,7 @@ def test_objects_in_arrays_are_not_unpickled(house: House) -> None:
 
 def test_bodies_have_limits_of_size_and_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(house)
-    monkeypatch.setattr(server, "UPLOAD", 1_000)
-    monkeypatch.setattr(server, "QUESTION", 100)
+    monkeypatch.setattr(House, "limits", Limits(upload_bytes=1_000, question_bytes=100))
     assert client.ask("upload", content=b"1" * 1_001).status_code == 413
 
     def drip(size: int, pause: float) -> Iterator[bytes]:
@@ -378,16 +378,16 @@ def test_bodies_have_limits_of_size_and_time(house: House, monkeypatch: pytest.M
 
     assert client.ask("upload", content=drip(20, 0.0)).status_code == 413  # nothing is declared
     assert client.ask("analysis", content=b" " * 101).status_code == 413
-    monkeypatch.setitem(server.PATIENCE, "question", -1.0)
+    monkeypatch.setattr(House, "limits", Limits(question_seconds=-1.0))
     assert client.ask("analysis", content=drip(1, 0.0)).status_code == 408
 
 
 def test_cells_and_memory_have_limits(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(house)
-    monkeypatch.setattr("mercer.explorer.source.MOST_CELLS", 10)
+    monkeypatch.setattr(Limits, "cells", 10)
     assert client.ask("upload", content=CSV).status_code == 413
     monkeypatch.undo()
-    monkeypatch.setattr(sessions, "MOST_BYTES", 10)
+    monkeypatch.setattr(House, "limits", Limits(all_bytes=10))
     assert client.ask("upload", content=CSV).status_code == 413
 
 
@@ -564,7 +564,7 @@ def test_a_fit_of_the_library_stops_when_nobody_waits() -> None:
 
 
 def test_visitors_are_bounded_and_idle_ones_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST_VISITORS", 3)
+    monkeypatch.setattr(House, "limits", Limits(visitors=3))
     house = House(idle=0.05)
     first = house.arrive()
     for _ in range(3):
@@ -582,7 +582,7 @@ def test_the_idlest_make_room_for_data(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = house.arrive(), house.arrive()
     source = Source(Table.of({"x": np.arange(10.0)}), "x", "x")
     one.bring(source, is_own=True)
-    monkeypatch.setattr(sessions, "MOST_BYTES", source.bytes + 1)
+    monkeypatch.setattr(House, "limits", Limits(all_bytes=source.bytes + 1))
     house.room_for(source.bytes, other)
     assert house.visitor(one.name) is None
     assert house.visitor(other.name) is other
@@ -590,7 +590,7 @@ def test_the_idlest_make_room_for_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_much_waiting_is_refused(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
-    monkeypatch.setattr(sessions, "MOST_WAITING", 0)
+    monkeypatch.setattr(House, "limits", Limits(waiting=0))
     assert client.analysis().status_code == 413
 
 
@@ -765,11 +765,15 @@ def test_one_column_names_the_rows(house: House, tmp_path: Path) -> None:
     rows = (f"{i + 1},plot {i + 1},{i % 5},{i * i % 7}" for i in range(20))
     path.write_text("id,plot,x,y\n" + "\n".join(rows))
     client = Client(House(of_file(str(path))))
-    for uses, named in (({}, "id"), ({"plot": "name"}, "plot")):
-        columns = client.analysis(uses=uses).json()["explorer"]["columns"]
+    for uses, named in (({}, "plot"), ({"id": "name"}, "id")):
+        found = client.analysis(uses=uses).json()
+        columns = found["explorer"]["columns"]
         assert [c["name"] for c in columns if c["use"] == "name"] == [named]
-    assert columns[0]["use"] == "ignored"
-    assert columns[0]["why"] == '"plot" names the rows'
+        assert found["individuals"]["names"][:2] == (
+            ["plot 1", "plot 2"] if not uses else ["1", "2"]
+        )
+    assert columns[1]["use"] == "ignored"
+    assert columns[1]["why"] == '"id" names the rows'
 
 
 def test_uses_that_cannot_be_are_told(house: House, tmp_path: Path) -> None:
@@ -1165,6 +1169,11 @@ def test_gradients_are_of_two_axes_that_the_map_has(house: House) -> None:
     lines = [m for m in found["panel"]["panels"][0]["marks"] if m["mark"] == "lines"]
     assert {m["name"] for m in lines} <= set(mc.datasets.iris().names)
     assert "rises by its standard deviation" in found["notes"][0]
+    marks = found["panel"]["panels"][0]["marks"]
+    assert "labels" not in {m["mark"] for m in marks}
+    assert [(m["of"], m["ids"]) for m in marks if m["mark"] == "markers"] == [
+        ("individuals", list(range(150)))
+    ]
     for axes in ([1, 1], [1, 99], [1], "12", [1.0, 2.0], None):
         assert client.ask("gradients", {"axes": axes}).status_code == 422
     client.analysis(kernel="laplacian(bandwidth=1.0)")

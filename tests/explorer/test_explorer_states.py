@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.explorer import answers, server
+from mercer.explorer.limits import Limits
+from mercer.explorer.sessions import House
 from mercer.explorer.source import Source, of_example, of_file
 from tests.browser import PATIENCE
 from tests.explorer.visits import SIZE, change, served, visit
@@ -72,7 +73,7 @@ def test_a_door_that_is_closed_can_be_read(browser: Any, decathlon: str) -> None
 def test_a_file_that_is_too_long_is_not_sent_and_the_page_says_what_to_do(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "UPLOAD", 2**20)
+    monkeypatch.setattr(House, "limits", Limits(upload_bytes=2**20))
     path = tmp_path / "survey.csv"
     path.write_text("a,b\n" + "1,2\n" * 400_000)
     with served(None) as address, visit(browser, address, "empty") as seen:
@@ -89,6 +90,14 @@ NAMES = """() => [...document.querySelectorAll("#figure-plane-1-2 .labels text")
     .filter((it) => it.closest("[display=none]") === null)
     .map((it) => [it.textContent, it.getBoundingClientRect()])
     .map(([name, b]) => [name, b.left, b.top, b.right, b.bottom])"""
+
+
+DIAMONDS = """() => {
+    const { svg, frames: [frame] } = mercer.pictures["plane-1-2"];
+    const { left, top } = svg.getBoundingClientRect();
+    return frame.hits.filter(({ mark }) => mark.of !== "individuals" && mark.mark === "markers")
+        .map(({ u, v }) => [left + u, top + v]);
+}"""
 
 
 def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
@@ -114,6 +123,14 @@ def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
             and min(a[4], b[4]) - max(a[2], b[2]) > 4
         ]  # fmt: skip
         assert upon == []
+        diamonds = page.evaluate(DIAMONDS)
+        assert len(diamonds) == 2
+        assert not [
+            name
+            for name, left, top, right, low in names
+            for u, v in diamonds
+            if left < u < right and top < v < low
+        ]
         assert page.locator("#selection").bounding_box()["height"] < 34
 
 
@@ -155,7 +172,7 @@ def test_titles_beside_the_maps_have_a_line_and_numbers_stand_on_their_own_bars(
     with visit(browser, decathlon) as seen:
         seen.page.wait_for_selector("#figure-function svg image", timeout=PATIENCE)
         long = [name for name, lines in seen.page.evaluate(LINES) if lines > 1]
-        assert [name for name in long if not name.startswith(("Dim 1 over", "Where"))] == []
+        assert [name for name in long if not name.startswith("Dim 1 over")] == []
         assert "Contributions to Dim 1" in seen.texts("#side h3")
         seen.page.keyboard.press("3")
         assert "Contributions to Dim 3" in seen.texts("#side h3")
@@ -226,7 +243,7 @@ MIDDLE = """() => { const image = document.querySelector("#figure-plane-1-2 .mar
 def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
     browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "MOST_POINTS", 12_000)  # a million, which takes half a minute
+    monkeypatch.setattr(Limits, "points", 12_000)  # a million, which takes half a minute
     rng = np.random.default_rng(0)
     x = rng.normal(size=(15_000, 3))
     with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
@@ -273,3 +290,141 @@ def test_doubts_that_have_no_room_fade_and_open(browser: Any, tmp_path: Path) ->
         assert hint["y"] + hint["height"] <= title["y"]
         inside = "(it) => it.scrollHeight <= it.clientHeight"
         assert seen.page.locator("#selection").evaluate(inside)
+
+
+TOOLS = """() => [...document.querySelectorAll("#maps .toolbar")]
+    .map((bar) => bar.getBoundingClientRect())
+    .map(({ top, height }) => [Math.round(top), Math.round(height)])"""
+
+COVERED = """() => {
+    const box = (node) => node.getBoundingClientRect();
+    const bars = [...document.querySelectorAll("#side .toolbar")].map(box);
+    const isUpon = (a, b) => a.left < b.right && b.left < a.right
+        && a.top < b.bottom && b.top < a.bottom;
+    return [...document.querySelectorAll("#side select, #side .choices button")]
+        .filter((node) => bars.some((bar) => isUpon(box(node), bar))).length;
+}"""
+
+
+def test_tools_of_maps_of_one_axis_and_of_two_stand_in_one_row(
+    browser: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "bent.csv"
+    path.write_text("x,same\n" + "".join(f"{i * i % 7},3\n" for i in range(14)))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        assert seen.page.locator("#maps .toolbar").count() == 2
+        first, second = seen.page.evaluate(TOOLS)
+        assert first == second
+        assert first[1] < 40
+
+
+@pytest.mark.parametrize("width", [1400, 1024])
+def test_no_tools_cover_what_is_chosen_beside_the_maps(browser: Any, width: int) -> None:
+    rng = np.random.default_rng(0)
+    table = mc.Table.of({name: rng.normal(size=12) for name in ("fish", "wine", "milk")})
+    with served(Source(table, "x.csv", "x")) as it, visit(browser, it) as seen:
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.page.wait_for_selector("#figure-function svg image", timeout=PATIENCE)
+        assert seen.page.locator("#side select").count() == 4
+        assert seen.page.evaluate(COVERED) == 0
+
+
+def test_the_columns_of_what_has_no_map_stand_where_they_would_be_used(
+    browser: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("who,x,y\nAda,1,2\n")
+    with served(of_file(str(path))) as it, visit(browser, it, "refused") as seen:
+        assert seen.texts("[data-use=active] .column .name") == ["x", "y"]
+        assert seen.page.get_by_role("button", name="Open another file").count() == 1
+
+
+FOCUSED = """() => {
+    const it = document.activeElement;
+    const style = getComputedStyle(it);
+    const box = it.getBoundingClientRect();
+    const isSeen = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+    const isMarked = style.outlineStyle !== "none" || style.boxShadow !== "none";
+    const places = { desk: "#desk", rail: ".rail", maps: "#maps", side: "#side", table: "#table" };
+    const within = Object.keys(places).filter((name) => it.closest(places[name])).at(-1) ?? "bar";
+    return [within, it === document.body || (isSeen && isMarked)];
+}"""
+
+
+def test_the_keyboard_goes_through_all_parts_and_is_seen_wherever_it_is(
+    browser: Any, decathlon: str
+) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        page.wait_for_selector("#figure-function svg image", timeout=PATIENCE)
+        page.click(".brand")
+        steps = []
+        for _ in range(140):
+            page.keyboard.press("Tab")
+            steps.append(page.evaluate(FOCUSED))
+        assert [step for step in steps if not step[1]] == []
+        parts = list(dict.fromkeys(name for name, _ in steps))
+        assert parts == ["bar", "rail", "desk", "maps", "table", "side"]
+        # A long text opens and closes by a key.
+        said = page.locator("#said")
+        said.focus()
+        low = said.bounding_box()["height"]
+        page.keyboard.press("Enter")
+        assert said.bounding_box()["height"] > low
+
+
+def test_outlines_of_another_colour_have_room_in_the_map(browser: Any, numerals: str) -> None:
+    with visit(browser, numerals) as seen:
+        seen.page.get_by_label("How many classes").select_option("2")
+        change(seen)
+        frame = "mercer.pictures['plane-1-2'].frames[0]"
+        before = seen.ask(f"{frame}.limits")
+        seen.page.click("#paint-classes")
+        drawn = seen.ask(
+            f"""{frame}.page.outlines({frame}.axes, {frame}.space).map((m) =>
+                [Math.min(...m.x), Math.max(...m.x), Math.min(...m.y), Math.max(...m.y)])"""
+        )
+        assert len(drawn) == 2
+        (left, right), (low, high) = seen.ask(f"{frame}.limits")
+        assert all(left < a and b < right and low < c and d < high for a, b, c, d in drawn)
+        assert [left, right] != before[0] or [low, high] != before[1]
+
+
+def test_who_cancels_a_refinement_keeps_the_preview_and_may_compute_it_later(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(3_100, 3))
+    with served(Source(mc.read(x), "x.npy", "x")) as it:
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.route("**/api/refine", lambda route: route.fulfill(status=204))  # as if cancelled
+        page.goto(it)
+        page.wait_for_selector("#toast:has-text('The preview stays')", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is False
+        page.unroute("**/api/refine")
+        with page.expect_response("**/api/refine") as refined:
+            page.get_by_role("button", name="Compute exactly").click()
+        assert refined.value.json()["residuals"]
+        page.wait_for_selector("#doubts:not(:has-text('landmarks'))", state="attached")
+        page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is True
+        context.close()
+
+
+STARTS = """() => [...document.querySelectorAll("#figure-plane-1-2 .legend")].flatMap((legend) => {
+    const first = new Map();
+    for (const one of legend.children) {
+        const [, x, y] = /translate\\(([\\d.-]+) ([\\d.-]+)\\)/.exec(one.getAttribute("transform"));
+        if (!first.has(y)) first.set(y, x);
+    }
+    return [...first.values()];
+})"""
+
+
+def test_the_lines_of_a_legend_begin_at_one_place(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    teams, sides = ("red team", "blue team", "green team"), ("north", "south")
+    rows = (f"{i % 8},{teams[i % 3]},{sides[i % 2]}" for i in range(24))
+    path.write_text("who,team,side\n" + "".join(f"person {row}\n" for row in rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        starts = seen.ask(STARTS)
+        assert len(starts) > 2
+        assert len(set(starts)) == 1

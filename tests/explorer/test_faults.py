@@ -18,6 +18,7 @@ import pytest
 import mercer as mc
 from mercer.cli import main
 from mercer.explorer import server, sessions
+from mercer.explorer.limits import Limits
 from mercer.explorer.running import is_local
 from mercer.explorer.server import application
 from mercer.explorer.sessions import House
@@ -120,21 +121,21 @@ def a_link_beside_the_files(place: Place) -> None:
 
 @fault(8)
 def a_body_that_says_it_is_too_large(place: Place) -> None:
-    place.patch.setattr(server, "UPLOAD", 100)
+    place.patch.setattr(House, "limits", Limits(upload_bytes=100))
     is_refused(place.upload(b"x" * 101), 413)
     is_refused(place.client.ask("kernel", {"text": "x" * 2_000_000}), 413)
 
 
 @fault(9)
 def a_body_that_does_not_say_its_size(place: Place) -> None:
-    place.patch.setattr(server, "UPLOAD", 1_000)
+    place.patch.setattr(House, "limits", Limits(upload_bytes=1_000))
     parts = (b"x" * 400 for _ in range(100))
     is_refused(place.upload(parts), 413)  # type: ignore[arg-type]
 
 
 @fault(10)
 def a_body_that_comes_slowly(place: Place) -> None:
-    place.patch.setattr(server, "PATIENCE", {"upload": 0.05, "question": 0.05})
+    place.patch.setattr(House, "limits", Limits(upload_seconds=0.05, question_seconds=0.05))
     begun = monotonic()
     told = told_while_data_come(place)
     assert told[0]["status"] == 408
@@ -225,9 +226,9 @@ def work_for_which_nobody_waits(place: Place) -> None:
 
 @fault(16)
 def too_much_that_waits(place: Place) -> None:
-    place.patch.setattr(sessions, "MOST_WAITING", 0)
+    place.patch.setattr(House, "limits", Limits(waiting=0))
     is_refused(place.client.analysis(), 413)
-    place.patch.setattr(sessions, "MOST_WAITING", 9)
+    place.patch.setattr(House, "limits", Limits(waiting=9))
     assert place.client.analysis(axes=2).status_code == 200
 
 
@@ -334,7 +335,7 @@ def test_a_server_that_ends_does_not_wait_for_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path, monkeypatch)
-    monkeypatch.setattr(server, "PATIENCE", {"upload": 5.0, "question": 5.0})
+    monkeypatch.setattr(House, "limits", Limits(upload_seconds=5.0, question_seconds=5.0))
     place.house.is_ending = lambda: True
     told = told_while_data_come(place)
     assert told[0]["status"] == 503

@@ -23,7 +23,7 @@ from mercer.gp.estimate import (
     signs,
     solve_systems,
 )
-from mercer.gp.likelihood import Observations, condition, gradient, partial_products
+from mercer.gp.likelihood import NoisyObservations, condition, gradient, partial_products
 from mercer.gp.maximum_likelihood import make_definite
 from mercer.gp.parameters import Limits, Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
@@ -204,16 +204,16 @@ def test_priors_and_chosen_parameters_are_those_of_the_stored_matrix(request: An
     assert model.predict(NEW).shape == (7, 2)
 
 
-def search_of(kernel: mc.Kernel, noise: float, data: Observations, **more: Any) -> Search:
+def search_of(kernel: mc.Kernel, noise: float, data: NoisyObservations, **more: Any) -> Search:
     tuned, gram = Tuned.of(kernel, noise, data.points, True), data.gram(kernel)
     given = {"priors": {}, "progress": None, **more}
     return Search(tuned, data, landmarks=landmarks_of(gram, 0), Z=signs(len(data), 3, 0), **given)
 
 
 def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.sampled_maximum.ROUGHLY", 1e-12)
+    monkeypatch.setattr(Limits, "rough", 1e-12)
     kernel, x, y = 2.0 * mc.Gaussian((0.7, 1.5)), X[:60], np.column_stack([Y[:60], Y[60:120]])
-    data = Observations(x, y, null_columns("linear", x))
+    data = NoisyObservations(x, y, null_columns("linear", x))
     search = search_of(kernel, 0.3, data, tol=1e-12)
     logs = search.tuned.start
     inverse = np.linalg.inv(kernel(x) + 0.3 * np.eye(60))
@@ -234,7 +234,7 @@ def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
         mc.errors.InvalidParameter, match="prior of kernel__bandwidth .* about 9: start"
     ):
         mc.GaussianProcess(1.0 * mc.Gaussian(9.0), priors=law, random_state=0).fit(X, Y)
-    data = Observations(X, Y[:, None], np.zeros((N, 0)))
+    data = NoisyObservations(X, Y[:, None], np.zeros((N, 0)))
     search = search_of(kernel, 0.1, data, priors=law)
     with pytest.raises(mc.errors.InvalidParameter, match="about 0.6"):
         search.at(np.log([1.0, 0.6, 0.1]))
@@ -270,7 +270,7 @@ def test_a_mean_however_large_does_not_widen_the_interval() -> None:
 
 def test_residuals_of_all_outputs_widen_the_interval() -> None:
     y = np.column_stack([Y[:50], 2.0 * Y[50:100]])
-    data, nothing = Observations(X[:50], y, np.zeros((50, 0))), np.zeros((50, 0))
+    data, nothing = NoisyObservations(X[:50], y, np.zeros((50, 0))), np.zeros((50, 0))
     saddle = Saddle(data.gram(mc.Gaussian(1.0)), nothing)
     found = solve_systems(saddle, 0.1, data, nothing)
     exact, off = (
@@ -397,7 +397,7 @@ def test_files_keep_the_record(smooth: mc.GaussianProcess, tmp_path: Any) -> Non
 def test_controls_are_the_derivatives_of_the_preconditioner(
     kernel: mc.Kernel, noise: float, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("mercer.gp.preconditioner.STRIPE", 16)
+    monkeypatch.setattr(Limits, "stripe", 16)
     x, z, Z = X[:40], X[40:48], signs(40, 3, 0)
 
     def matrix(of: mc.Kernel) -> Array:
@@ -435,8 +435,8 @@ def test_the_preconditioner_has_a_root_of_its_inverse(noise: float) -> None:
 def test_products_with_derivatives_are_those_of_the_whole_matrix(
     workers: int, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("mercer.gp.likelihood.STRIPE", 30)
-    monkeypatch.setattr("mercer.gp.likelihood.WORKERS", workers)
+    monkeypatch.setattr(Limits, "stripe", 30)
+    monkeypatch.setattr(Limits, "workers", workers)
     kernel, x, Z = 2.0 * mc.Gaussian((0.7, 1.5)), X[:100], signs(100, 3, 0)
     found = partial_products(Gram(kernel, x), Z)
     for name, partial in kernel.partials(x).items():
@@ -447,7 +447,7 @@ def test_products_with_derivatives_are_those_of_the_whole_matrix(
 @pytest.mark.parametrize(("bandwidth", "mean"), [(0.1, None), (1.0, "linear"), (5.0, None)])
 def test_derivatives_are_enclosed_as_often_as_stated(bandwidth: float, mean: str | None) -> None:
     kernel, x, y = 1.0 * mc.Gaussian(bandwidth), X[:100], Y[:100]
-    data = Observations(x, y[:, None], null_columns(mean, x))
+    data = NoisyObservations(x, y[:, None], null_columns(mean, x))
     gram = data.gram(kernel)
     exact = gradient(gram, condition(gram, 0.1, data))
     landmarks, hits = landmarks_of(gram, 0), dict.fromkeys(exact, 0)
@@ -552,10 +552,10 @@ def test_curvatures_are_made_definite() -> None:
 
 def test_memory_is_that_of_vectors(monkeypatch: Any) -> None:
     """The matrix of 3 000 points has 72 MB."""
-    monkeypatch.setattr("mercer.gp.preconditioner.RANK", 40)
+    monkeypatch.setattr(Limits, "rank", 40)
     rng = np.random.default_rng(6)
     x, n = rng.standard_normal((3_000, 2)), 3_000
-    data = Observations(x, np.sin(x[:, :1]), np.zeros((n, 0)))
+    data = NoisyObservations(x, np.sin(x[:, :1]), np.zeros((n, 0)))
     gram = data.gram(mc.Gaussian(1.0))
     landmarks, Z = landmarks_of(gram, 0), signs(n, 4, 0)
     tracemalloc.start()

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer as mc
-from mercer.kernels import alignments
 from mercer.kernels.alignments import matrix_of
+from mercer.kernels.limits import Limits
 from tests.structures import obeys_the_laws, words, works_in_models
 
 KERNELS: list[mc.Kernel] = [
@@ -97,7 +97,7 @@ def test_blocks_of_strings_do_not_change_the_values(
 ) -> None:
     x = ["abcabbca", "", "b", "cabca", "aabbccaabbcc", "bca"]
     K = k(x)
-    monkeypatch.setattr(alignments, "CELLS", 1)
+    monkeypatch.setattr(Limits, "alignment_cells", 1)
     np.testing.assert_allclose(k(x), K, rtol=1e-14)
 
 

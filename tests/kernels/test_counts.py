@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 import mercer as mc
 from mercer.check import members
-from mercer.kernels import counts
 from mercer.kernels.counts import Counted, Counts, remember_counts
+from mercer.kernels.limits import Limits
 from mercer.kernels.pairs import Aligned, AllPairs
 
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c"]
@@ -97,8 +97,8 @@ def test_how_products_are_formed_does_not_change_them(
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, (7, 9)).astype(float)
     weights = rng.integers(1, 4, 9).astype(float)
-    monkeypatch.setattr(counts, "COMMON", share)
-    monkeypatch.setattr(counts, "ROWS", rows)
+    monkeypatch.setattr(Limits, "common_share", share)
+    monkeypatch.setattr(Limits, "count_rows", rows)
     found = Counts.of(csr_array(table), weights)
     expected = (table * weights) @ table.T
     x = [*WORDS, ""]

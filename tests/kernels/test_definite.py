@@ -16,6 +16,7 @@ from mercer.kernels import FeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.given import FromFunction, Precomputed
+from mercer.kernels.limits import Limits
 from mercer.kernels.probing import subsets_of
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.spectral import Characteristic
@@ -37,9 +38,8 @@ def reference(name: str) -> dict[str, Any]:
 @pytest.fixture
 def small_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Decompose 60 points where 1000 would be, so that a test of the probing takes no time."""
-    for module in ("probing", "definite"):
-        monkeypatch.setattr(f"mercer.kernels.{module}.DIRECT_POINTS", 60)
-        monkeypatch.setattr(f"mercer.kernels.{module}.FEWEST_PROBED", 20)
+    monkeypatch.setattr(Limits, "direct_points", 60)
+    monkeypatch.setattr(Limits, "fewest_probed", 20)
 
 
 def real_matrices(rows: int | None = None) -> st.SearchStrategy[Array]:

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.rkhs.feature_distances import distance, distance_to_set, joined, mean_discrepancy
+from mercer.rkhs.feature_distances import (
+    Limits,
+    distance,
+    distance_to_set,
+    joined,
+    mean_discrepancy,
+)
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 
@@ -126,7 +132,7 @@ def test_the_distance_to_a_set_in_tiles_of_sets_and_of_complex_features(
     whole = distance_to_set(WAVES, x, x)
     phi = WAVES.features(x)
     np.testing.assert_allclose(whole, np.linalg.norm(phi - phi.mean(axis=0), axis=1))
-    monkeypatch.setattr("mercer.rkhs.feature_distances.TILE", 50)
+    monkeypatch.setattr(Limits, "entries", 50)
     np.testing.assert_allclose(distance_to_set(WAVES, x, x), whole, rtol=1e-13)
     words = [{"a"}, {"b"}]
     np.testing.assert_allclose(
@@ -214,7 +220,7 @@ def test_discrepancies_of_sets_repeat_with_the_seed() -> None:
 def test_permutations_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.arange(5.0), np.arange(4.0) + 2
     whole = mean_discrepancy(mc.Linear(), x, y, permutations=30, random_state=0)
-    monkeypatch.setattr("mercer.rkhs.feature_distances.TILE", 70)
+    monkeypatch.setattr(Limits, "entries", 70)
     np.testing.assert_allclose(
         mean_discrepancy(mc.Linear(), x, y, permutations=30, random_state=0).null, whole.null
     )
@@ -231,7 +237,7 @@ def test_joined_points_keep_their_type() -> None:
 def test_data_frames_are_measured_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     k = mc.Gaussian()
     np.testing.assert_array_equal(distance(k, FRAME), distance(k, ROWS))
-    monkeypatch.setattr("mercer.rkhs.feature_distances.TILE", 3)
+    monkeypatch.setattr(Limits, "entries", 3)
     np.testing.assert_array_equal(distance_to_set(k, FRAME, FRAME), distance_to_set(k, ROWS, ROWS))
     np.testing.assert_array_equal(joined(FRAME, FRAME), joined(ROWS, ROWS))
     np.testing.assert_array_equal(joined(FRAME, ROWS), joined(ROWS, ROWS))

@@ -19,6 +19,7 @@ from mercer.kernels.geometry import (
     negative_definite,
     squared_distances_of,
 )
+from mercer.kernels.limits import Limits
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.stationary import NegativeDistance
 from mercer.kernels.vectors import Linear
@@ -210,7 +211,7 @@ def test_refusals_name_the_entries(d: Array, expected: str) -> None:
 
 
 def test_triangles_of_very_many_points_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.kernels.geometry.TRIANGLE_POINTS", 3)
+    monkeypatch.setattr(Limits, "triangle_points", 3)
     verdict = euclidean(SQUARE)
     assert not verdict
     assert "more than 3 points are not tried" in verdict.reason

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import issparse
 
 import mercer as mc
-from mercer.kernels import strings
+from mercer.kernels.limits import Limits
 from tests.references import FOLDER
 from tests.structures import obeys_the_laws, words, works_in_models
 
@@ -143,7 +143,7 @@ def test_words_too_long_for_a_number_are_counted_exactly(
 ) -> None:
     x = ["abcabcacb", "bbaccab", "", "cabcab"]
     expected = k(x).tolist()
-    monkeypatch.setattr(strings, "LARGEST_CODE", 3)
+    monkeypatch.setattr(Limits, "word_code", 3)
     assert k(x).tolist() == expected
 
 
@@ -252,7 +252,7 @@ def test_parameters_outside_their_domain_are_refused(make: Callable[[], mc.Kerne
 def test_too_many_neighbours_are_refused_before_they_are_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(strings, "MOST_NEIGHBOURS", 10)
+    monkeypatch.setattr(Limits, "neighbours", 10)
     with pytest.raises(mc.errors.InvalidInput, match="allow fewer mismatches"):
         mc.kernels.MismatchSpectrum(3, 1, "dna")(STRINGS)
     with pytest.raises(mc.errors.InvalidInput, match="allow fewer gaps"):

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import mercer as mc
 from mercer.kernels.counts import Remembered, remember_counts
-from mercer.kernels.tables import Field, inertia
+from mercer.kernels.tables import ColumnsOf, inertia
 from tests import laws
 from tests.structures import graphs
 
@@ -411,8 +411,8 @@ def test_columns_of_counted_kernels_are_counted_once() -> None:
 
 
 def test_a_field_puts_numbers_together_and_pairs_anything_else() -> None:
-    assert Field(("height", "weight"))(TABLE).shape == (N, 2)  # type: ignore[attr-defined]
-    assert isinstance(Field(("height", "team"))(TABLE), mc.data.Paired)
+    assert ColumnsOf(("height", "weight"))(TABLE).shape == (N, 2)  # type: ignore[attr-defined]
+    assert isinstance(ColumnsOf(("height", "team"))(TABLE), mc.data.Paired)
     both = mc.Columns(
         {("height", "team"): mc.kernels.tensor_product(mc.Linear(), mc.kernels.Category())}
     )

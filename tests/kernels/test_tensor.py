@@ -28,7 +28,7 @@ from mercer.kernels import (
     tensor_product,
     tensor_sum,
 )
-from mercer.kernels.tensor import Part, TensorProduct, TensorSum
+from mercer.kernels.tensor import Projection, TensorProduct, TensorSum
 from tests.derivatives import differences_in
 
 RNG = np.random.default_rng(0)
@@ -205,8 +205,8 @@ def test_classes_and_functions_make_the_same_value() -> None:
     assert tensor_sum(Linear(), Delta()) == TensorSum((Linear(), Delta()))
     assert tensor_product(Linear(), Delta()) == TensorProduct((Linear(), Delta()))
     assert tensor_sum(Linear(), Delta()) != tensor_sum(Delta(), Linear())
-    assert Part(1) == Part(1)
-    assert Part(1) != Part(0)
+    assert Projection(1) == Projection(1)
+    assert Projection(1) != Projection(0)
 
 
 def test_a_kernel_on_sets_beside_one_on_vectors_sees_its_own_part() -> None:

@@ -20,13 +20,13 @@ from mercer.check import Array
 from mercer.davidson import orthonormal
 from mercer.engines.cpu import Threads
 from mercer.errors import NotConverged
-from mercer.mds import scaling_of_points
+from mercer.mds import distances
 from mercer.mds.distances import Distances
 from mercer.mds.euclidean_correction import cailliez_constant, constant_of, copies, corrected_square
 from mercer.mds.losses import kruskal_stress
 from mercer.operators import CentredSource
 from mercer.page.subject import subject_of
-from mercer.spectrum import signs
+from mercer.spectrum import Limits, signs
 from tests.oracles import LINE, untouched
 from tests.references import FOLDER
 from tests.strategies import points as grid_points
@@ -424,11 +424,10 @@ def test_many_points_are_iterated_on_unless_all_axes_are_asked_for() -> None:
 
 
 def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(krylov, "MOST_VECTORS", 12)
+    monkeypatch.setattr(mc.ClassicalMDS, "limits", Limits(dense=100, krylov_vectors=12))
     D = random_distances(200, 0)
     with pytest.raises(NotConverged, match="method='dense'"):
         mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
-    monkeypatch.setattr(importlib.import_module("mercer.spectrum.leading"), "DENSE", 100)
     assert mc.ClassicalMDS(3, random_state=0).fit(D).spectrum_.how.method.startswith("dense, for")
 
 
@@ -440,7 +439,7 @@ def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> N
 
 
 def test_the_panels_of_an_operator_are_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.mds.distances.PANEL", 50)
+    monkeypatch.setattr(distances.Limits, "panel", 50)
     w = np.random.default_rng(0).dirichlet(np.ones(21))
     operator = CentredSource(Distances(EUROPE), w)
     dense = np.sqrt(np.outer(w, w)) * mc.kernels.gram_of(EUROPE**2, centre=w)
@@ -475,7 +474,7 @@ def test_points_need_no_distances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = mc.ClassicalMDS(2, metric="euclidean").fit(X)
-    monkeypatch.setattr(scaling_of_points, "WHOLE", 2)
+    monkeypatch.setattr(distances.Limits, "whole", 2)
     by_products = mc.ClassicalMDS(2, metric="euclidean").fit(X)
     np.testing.assert_allclose(by_products.embedding_, direct.embedding_, atol=1e-9)
     np.testing.assert_allclose(by_products.eigenvalues_, direct.eigenvalues_, atol=1e-9)

@@ -23,8 +23,8 @@ from mercer.pictures.scene import (
     Field,
     Labels,
     Lines,
+    Markers,
     Panel,
-    Points,
     Rule,
     Sheet,
     Texts,
@@ -36,7 +36,7 @@ TWO = np.array([0.25, 0.75])
 CORNERS = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 1.0))
 
 MARKS: dict[str, tuple[Any, str, int]] = {
-    "points": (Points(TWO, np.array([0.1, 0.9]), names=("low", "high")), ".points path", 2),
+    "points": (Markers(TWO, np.array([0.1, 0.9]), names=("low", "high")), ".points path", 2),
     "lines": (Lines(np.array([0.0, 0.1, np.nan, 0.3]), np.arange(4) / 4), "path[stroke]", 1),
     "bars": (Bars(TWO, np.array([0.25, 0.5]), ("#000000",) * 2), ".bars rect", 2),
     "lying": (Bars(TWO, np.array([0.25, 0.5]), ("#000000",) * 2, is_lying=True), ".bars rect", 2),
@@ -58,7 +58,7 @@ def described() -> dict[str, Panel | Sheet]:
     found["log"] = Panel((Rule(0.5),), Axis("", (1.0, 100.0), is_log=True), UNIT, title="log")
     found["equal"] = Panel((Rule(0.5),), Axis("", (0.0, 2.0)), UNIT, title="equal", is_equal=True)
     x, y, z = np.transpose(CORNERS)
-    space = Points(x, y, z, name="a corner")
+    space = Markers(x, y, z, name="a corner")
     found["space"] = Panel((space,), UNIT, UNIT, UNIT, title="space")
     grid = np.linspace(0.0, 1.0, 5)
     found["surface"] = pictures.surface.describe(grid, grid, np.outer(grid, grid), title="surface")
@@ -70,12 +70,12 @@ def described() -> dict[str, Panel | Sheet]:
     cloud = 0.5 + 0.1 * rng.standard_normal((300, 2)).T
     some = np.array([0.45, 0.5, 0.55])
     words = Labels(some, some, ("first level", "second level", "third level"), ("#000000",) * 3)
-    marks = (Points(*cloud), replace(words, covers=True))
+    marks = (Markers(*cloud), replace(words, covers=True))
     found["dense"] = Panel(marks, UNIT, UNIT, title="dense")
     full = np.stack(np.meshgrid(np.linspace(0, 1, 60), np.linspace(0, 1, 60)), -1).reshape(-1, 2)
     x, y = full[::90].T
     many = Labels(x, y, ("word",) * 40, ("#000000",) * 40, covers=True)
-    found["full"] = Panel((Points(*full.T), many), UNIT, UNIT, title="full")
+    found["full"] = Panel((Markers(*full.T), many), UNIT, UNIT, title="full")
     return found
 
 

@@ -16,7 +16,7 @@ from mercer.page.sections import sheet_of, with_sections
 from mercer.page.sentences import analysis
 from mercer.page.subject import subject_of
 from mercer.page.write import unbroken
-from mercer.pictures.scene import Axis, Panel, Points
+from mercer.pictures.scene import Axis, Markers, Panel
 from mercer.pictures.surfaces import variables_to_show
 from tests.hostile import HOSTILE
 
@@ -39,7 +39,7 @@ def test_columns_of_unequal_length_are_no_table() -> None:
 
 def test_hostile_words_of_sections_are_words(tmp_path: Path) -> None:
     def hostile(word: str) -> Section:
-        points = Points(np.array([0.5]), np.array([0.5]), name=word, names=(word,))
+        points = Markers(np.array([0.5]), np.array([0.5]), name=word, names=(word,))
         picture = Panel((points,), Axis(word), Axis(word), title=word, notes=(word,))
         return Section(word, [word], [picture], {word: {word: [word]}})
 
@@ -71,10 +71,10 @@ def test_the_page_of_a_map_shows_how_well_it_fits() -> None:
     value = describe(model, table=cities, choices={})
     (section,) = map_sections(model, value)
     eigenvalues, shepard, heat = section.pictures
-    heights = np.concatenate([m.y for m in eigenvalues.of_kind(Points)])  # type: ignore[union-attr]
+    heights = np.concatenate([m.y for m in eigenvalues.of_kind(Markers)])  # type: ignore[union-attr]
     np.testing.assert_allclose(np.sort(heights), np.sort(model.eigenvalues_))
     assert isinstance(shepard, Panel)
-    given, *_ = shepard.of_kind(Points)
+    given, *_ = shepard.of_kind(Markers)
     assert len(given.x) == 36  # type: ignore[union-attr]
     assert "BOSTON" in [text for _, text in heat.y.ticks or ()]  # type: ignore[union-attr]
     assert map_sections(mc.PCA().fit(np.eye(3)), value) == []

@@ -28,7 +28,7 @@ from mercer.page.sentences import dimension
 from mercer.page.subject import subject_of
 from mercer.page.write import rendered
 from mercer.pictures.clouds import density
-from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points
+from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
 from tests.hostile import HOSTILE
 from tests.references import reference
 
@@ -198,7 +198,7 @@ def test_the_curved_map_points_as_the_straight_one_and_its_model_stays(kind: str
         weights = made.model.individuals_.weights
         assert np.all(weights @ (F[:, :k] * G[:, :k]) >= 0)
         np.testing.assert_allclose(np.abs(G), np.abs(before), atol=1e-12)
-        first = found["panels"]["curved"].of_kind(Points)[0]
+        first = found["panels"]["curved"].of_kind(Markers)[0]
         np.testing.assert_allclose(np.sort(first.x), np.sort(G[first.ids.rows, 0]), atol=1e-12)
     np.testing.assert_array_equal(curved.individuals_.coordinates, before)
 
@@ -243,7 +243,7 @@ def test_a_page_of_an_analysis_has_both_maps_and_says_what_to_doubt() -> None:
     assert curved["axes"][0].startswith("Dim 1 (")
     marks = read_back(found)["panels"]["curved"]["panels"][0]["marks"]
     linked = [
-        i for m in marks if m["mark"] == "points" and m["of"] == "individuals" for i in m["ids"]
+        i for m in marks if m["mark"] == "markers" and m["of"] == "individuals" for i in m["ids"]
     ]
     assert sorted(linked) == list(range(150))
     alone = describe(made.model, table=iris(), choices={})
@@ -294,7 +294,7 @@ def test_marks_carry_the_individuals_and_variables_that_they_stand_for(
     F = model.individuals_.coordinates
     for name, picture in found["panels"].items():
         for mark in picture["panels"][0]["marks"]:
-            if mark["mark"] == "points" and mark.get("of") == "individuals" and "plane" in name:
+            if mark["mark"] == "markers" and mark.get("of") == "individuals" and "plane" in name:
                 k = [int(c) - 1 for c in name.split("-")[1:]]
                 np.testing.assert_allclose(mark["x"], F[mark["ids"], k[0]], rtol=1e-6)
                 assert "names" not in mark  # the page lists them once
@@ -431,7 +431,7 @@ def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
     found = describe(line, choices={})
     (curve,) = marks_of(found, "function-1", Lines)
     np.testing.assert_allclose(curve.y, line.transform(curve.x[:, None])[:, 0])
-    assert len(marks_of(found, "plane-1", Points)[0].x) == 3
+    assert len(marks_of(found, "plane-1", Markers)[0].x) == 3
     assert rendered(found)
     with pytest.warns(mc.errors.NoInertia):
         point = mc.PCA().fit([[1.0, 2.0], [1.0, 2.0]])
@@ -704,13 +704,13 @@ def test_the_family_has_its_points_on_the_map_and_its_method_in_the_title(tmp_pa
     }
     multiple = describe(mc.MCA().fit(answers), choices={})
     assert multiple["title"] == "Multiple correspondence analysis"
-    (diamonds,) = (m for m in marks_of(multiple, "plane-1-2", Points) if m.name == "categories")
+    (diamonds,) = (m for m in marks_of(multiple, "plane-1-2", Markers) if m.name == "categories")
     assert set(diamonds.names) == {"small", "large", "round", "long"}
     mixed = describe(mc.FAMD().fit({**answers, "age": np.arange(6.0)}), choices={})
     assert mixed["title"] == "Factor analysis of mixed data"
     assert marks_of(mixed, "plane-1-2", Arrows)[0].names == ("age",)
     counts = describe(mc.CA().fit([[20, 0, 5], [0, 15, 5], [5, 5, 20]]), choices={})
-    (triangles,) = (m for m in marks_of(counts, "plane-1-2", Points) if m.name == "columns")
+    (triangles,) = (m for m in marks_of(counts, "plane-1-2", Markers) if m.name == "columns")
     assert len(triangles.x) == 3
     source = tmp_path / "tea.csv"
     source.write_text("a,b\nx,u\ny,v\n")

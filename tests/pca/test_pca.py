@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import ConstantColumns, DegenerateAxes, NotConverged, ReadingWarning
 from mercer.pca import centred_tables
-from mercer.pca import kernel_pca as kernel_pca
-from mercer.spectrum import signs, two_sides
+from mercer.spectrum import Limits, signs, two_sides
 from tests.oracles import LINE, untouched
 from tests.references import aligned, near, reference
 
@@ -194,10 +194,14 @@ def test_the_generalised_variance_is_a_determinant() -> None:
         _ = mc.PCA(2).fit(wide).generalised_variance_
 
 
+LARGE = Limits(table_entries=0)
+"""As if every table were too large to be decomposed itself."""
+
+
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Make every route reachable by small tables, read in many pieces."""
-    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(mc.PCA, "limits", LARGE)
     monkeypatch.setattr("mercer.estimator.CHUNK", 64)
     monkeypatch.setattr(centred_tables, "CHUNK", 64)
     return monkeypatch
@@ -219,7 +223,7 @@ def test_every_route_finds_the_singular_values(
     if is_sparse and offset:
         pytest.skip("a sparse table is never centred: it has no offset")
     n, p, count, side = ROUTES[route]
-    small_limits.setattr(two_sides, "SIDE", side)
+    small_limits.setattr(mc.PCA, "limits", replace(LARGE, side=side))
     table = RNG.standard_normal((n, p)) * (RNG.uniform(size=(n, p)) < 0.4) + offset
     weights = RNG.uniform(0.5, 2.0, n)
     model = mc.PCA(count).fit(
@@ -257,7 +261,7 @@ def test_an_offset_costs_no_digit(
     offset: float, is_small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_small:
-        monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
+        monkeypatch.setattr(mc.PCA, "limits", LARGE)
     moved = X + offset
     model, expected = mc.PCA().fit(moved), mc.PCA().fit(moved - offset)
     near(model.inertias_, expected.inertias_, 1e-13)
@@ -300,7 +304,7 @@ def test_a_table_on_disk_is_read_in_pieces_and_gives_the_same(
     on_disk[:] = RNG.standard_normal((20_000, 20))
     expected = mc.PCA(3).fit_transform(np.array(on_disk))
     monkeypatch.setattr("mercer.estimator.CHUNK", 2**14)
-    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(mc.PCA, "limits", LARGE)
     tracemalloc.start()
     model = mc.PCA(3).fit(on_disk)
     scores = model.individuals_.coordinates
@@ -620,9 +624,9 @@ def test_large_matrices_are_decomposed_where_other_threads_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """scipy's solver keeps the interpreter's lock, so that Ctrl-C would wait for it."""
-    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(mc.PCA, "limits", LARGE)
     few = mc.PCA(2).fit(X)
-    monkeypatch.setattr(two_sides, "HELD", 0)
+    monkeypatch.setattr(mc.PCA, "limits", replace(LARGE, held=0))
     monkeypatch.setattr(two_sides, "some_eigenvectors", None)
     near(mc.PCA(2).fit(X).inertias_, few.inertias_, 1e-13)
 
@@ -739,7 +743,7 @@ def test_a_share_of_many_individuals_is_sought_or_refused(
     np.testing.assert_allclose(
         model.explained_variance_ratio_, exact[: len(model.inertias_)], rtol=1e-5
     )
-    monkeypatch.setattr(kernel_pca, "MOST_SOUGHT", 16)
+    monkeypatch.setattr(mc.KernelPCA, "limits", Limits(most_axes=16))
     with pytest.raises(
         mc.errors.InvalidParameter, match=r"16 axes hold 0\.7.* give the number of axes"
     ):

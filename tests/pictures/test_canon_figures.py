@@ -12,11 +12,11 @@ from sklearn.datasets import load_digits
 
 import mercer as mc
 from mercer.check import Array
-from mercer.pictures.scene import Field, Lines, Points
+from mercer.pictures.scene import Field, Lines, Markers
 
 
 def points_of(panel: Any) -> list[Any]:
-    return [mark for mark in panel.marks if isinstance(mark, Points)]
+    return [mark for mark in panel.marks if isinstance(mark, Markers)]
 
 
 def share(axis: Any) -> float:

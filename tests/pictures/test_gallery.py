@@ -20,7 +20,7 @@ import pytest
 import mercer as mc
 from mercer import datasets, pictures
 from mercer.page.safe_text import embedded
-from mercer.pictures.scene import Axis, Bars, Field, Lines, Panel, Points, Sheet, Surface
+from mercer.pictures.scene import Axis, Bars, Field, Lines, Markers, Panel, Sheet, Surface
 from mercer.pictures.with_plotly import as_data
 from mercer.pictures.with_scripts import Linking, as_value
 from mercer.pictures.with_svg import svg_of
@@ -36,7 +36,7 @@ def panels_of(picture: Panel | Sheet) -> tuple[Panel, ...]:
 
 
 def points_of(panel: Panel) -> Any:
-    found: list[Any] = [m for m in panel.marks if isinstance(m, Points)]
+    found: list[Any] = [m for m in panel.marks if isinstance(m, Markers)]
     return found
 
 
@@ -84,7 +84,7 @@ def assert_drawn_by_both_libraries(name: str) -> None:
     for panel in panels_of(found):
         assert panel.marks
         for mark in panel.marks:
-            if isinstance(mark, Points | Lines):
+            if isinstance(mark, Markers | Lines):
                 assert np.any(np.isfinite(mark.x))
                 assert np.any(np.isfinite(mark.y))
 

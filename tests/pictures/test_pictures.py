@@ -16,7 +16,7 @@ import mercer as mc
 from mercer import datasets, pictures
 from mercer.errors import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import LIMITS, PALETTE
-from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule, Texts
+from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Markers, Panel, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 from tests.fitted import MODELS, fitted
 
@@ -106,11 +106,11 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it(
         draw([1.0])
 
 
-def test_labels_name_the_best_represented_first(decathlon: Any) -> None:
+def test_labels_name_those_first_who_make_most_of_the_plane(decathlon: Any) -> None:
     _, model = decathlon
     panel = pictures.individuals.describe(model.individuals_, labels=5)
-    cos2 = model.individuals_.cos2[:, :2].sum(axis=1)
-    best = model.individuals_.labels[np.argsort(-cos2)[:5]]
+    squares = np.sum(model.individuals_.coordinates[:, :2] ** 2, axis=1)
+    best = model.individuals_.labels[np.argsort(-squares)[:5]]
     (labels,) = panel.of_kind(Labels)
     assert isinstance(labels, Labels)
     assert labels.most == 5
@@ -140,9 +140,9 @@ def test_supplementary_elements_are_hollow_and_categories_stand_at_barycentres(
         individuals=data.matrix()[:2], categories={"meeting": data.colour.values}
     )
     panel = pictures.individuals.describe(model.individuals_, supplementary=passive)
-    hollow = [m for m in panel.marks if isinstance(m, Points) and m.is_hollow]
+    hollow = [m for m in panel.marks if isinstance(m, Markers) and m.is_hollow]
     np.testing.assert_allclose(hollow[0].x, model.individuals_.coordinates[:2, 0])
-    squares = [m for m in panel.marks if isinstance(m, Points) and m.marker == "square"]
+    squares = [m for m in panel.marks if isinstance(m, Markers) and m.marker == "square"]
     np.testing.assert_allclose(squares[0].x, passive.categories.coordinates[:, 0])
 
 
@@ -368,8 +368,8 @@ def test_contours_and_surfaces_take_a_grid() -> None:
 def test_points_stand_on_a_surface_at_their_heights() -> None:
     side, places = np.linspace(0, 1, 4), np.array([[0.2, 0.4, 0.6], [0.9, 0.1, 1.0]])
     panel = pictures.surface.describe(side, side, np.add.outer(side, side), points=places)
-    (mark,) = panel.of_kind(Points)
-    assert isinstance(mark, Points)
+    (mark,) = panel.of_kind(Markers)
+    assert isinstance(mark, Markers)
     assert mark.z is not None
     np.testing.assert_array_equal([mark.x, mark.y, mark.z], places.T)
     _, above = pictures.draw(panel).collections
@@ -400,7 +400,7 @@ def test_a_crowd_is_shown_by_its_density_and_a_sample_of_every_group() -> None:
     field = panel.marks[0]
     assert isinstance(field, Field)
     assert np.sum(10.0**field.scale.values - 1.0) == pytest.approx(n)
-    sizes = {m.name: len(m.x) for m in panel.marks if isinstance(m, Points)}
+    sizes = {m.name: len(m.x) for m in panel.marks if isinstance(m, Markers)}
     assert sizes["rare"] == 1
     assert 4_000 < sizes["common"] <= 5_000
     assert "density" in panel.notes[0]
@@ -439,7 +439,7 @@ def test_both_libraries_can_draw_every_kind_of_mark() -> None:
 def test_groups_beyond_the_palette_take_another_marker() -> None:
     groups = np.array([f"g{i:02d}" for i in range(12)], object)
     panel = pictures.individuals.describe(np.random.default_rng(0).random((12, 2)), colour=groups)
-    looks = {(m.colour, m.marker) for m in panel.marks if isinstance(m, Points)}
+    looks = {(m.colour, m.marker) for m in panel.marks if isinstance(m, Markers)}
     assert len(looks) == 12
     assert {colour for colour, _ in looks} == set(PALETTE)
 
@@ -535,7 +535,7 @@ def test_a_group_on_a_line_has_no_ellipse(tmp_path: Path) -> None:
 def test_names_that_are_given_stand_in_the_place_of_those_of_a_model() -> None:
     model = mc.PCA(2).fit(np.random.default_rng(0).standard_normal((4, 3)))
     panel = pictures.individuals.describe(model, names=["a", "b", "c", "d"])
-    (points,) = (mark for mark in panel.marks if isinstance(mark, Points))
+    (points,) = (mark for mark in panel.marks if isinstance(mark, Markers))
     assert points.ids is not None
     assert points.ids.names == ("a", "b", "c", "d")
     with pytest.raises(InvalidInput, match="3 names were given for 4 individuals"):

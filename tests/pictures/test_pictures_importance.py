@@ -14,7 +14,7 @@ from mercer import pictures
 from mercer.cli import main
 from mercer.datasets.examples import FOLDER
 from mercer.importance import Importance
-from mercer.page.studies import importance_section
+from mercer.page.study_sections import importance_section
 from mercer.pictures.scene import Bars, Labels, Lines, Panel
 
 

@@ -12,7 +12,7 @@ import mercer as mc
 from mercer import page, pictures
 from mercer.page.sections import with_sections
 from mercer.pictures.importance import DRAWN, LOW
-from mercer.pictures.scene import Bars, Labels, Lines, Panel, Points, Rule, Sheet, Texts
+from mercer.pictures.scene import Bars, Labels, Lines, Markers, Panel, Rule, Sheet, Texts
 from mercer.pictures.spectra import OWN
 
 
@@ -21,8 +21,8 @@ def events() -> Any:
     return mc.PCA(3, standardize=True).fit(mc.datasets.decathlon())
 
 
-def dots(panel: Panel) -> list[Points]:
-    return [cast(Points, mark) for mark in panel.of_kind(Points)]
+def dots(panel: Panel) -> list[Markers]:
+    return [cast(Markers, mark) for mark in panel.of_kind(Markers)]
 
 
 def test_every_individual_stands_at_its_angle_once_on_each_axis(events: Any) -> None:

@@ -28,8 +28,9 @@ from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.regression import convex_loss, penalty_path
 from mercer.regression.convex import Problem, minimise
+from mercer.regression.kernel_regression import Limits
 from mercer.regression.loss_functions import loss_named
-from mercer.regression.observations import Observations
+from mercer.regression.observations import WeightedTargets
 from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle
 from mercer.targets import null_columns
@@ -331,7 +332,7 @@ def test_a_path_of_penalties_has_the_values_of_dense_formulas(criterion: str) ->
 
 @pytest.fixture
 def few_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.regression.kernel_regression.SPAN", (-5.0, -1.0))
+    monkeypatch.setattr(mc.KernelRegression, "limits", Limits(span=(-5.0, -1.0)))
 
 
 @pytest.mark.usefixtures("few_penalties")
@@ -340,7 +341,7 @@ def test_cross_validation_is_the_mean_loss_on_parts_held_out(loss: str) -> None:
     x, y, w = X[:25], targets(loss)[:25], WEIGHTS[:25]
     model = mc.KernelRegression(mc.Gaussian(1.0), None, "constant", loss, criterion="cv")
     model.set_params(tol=1e-10).fit(x, y, w)
-    data = Observations(x, y[:, None], w)
+    data = WeightedTargets(x, y[:, None], w)
     part = data.folds(5, is_of_labels=loss == "logistic")
     assert np.bincount(part).tolist() == [5] * 5
     total = 0.0
@@ -480,7 +481,7 @@ def test_the_criteria_are_what_they_say() -> None:
 def test_cross_validation_avoids_both_ends(loss: str) -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), None, "constant", loss, criterion="cv")
     model.fit(X[:20], targets(loss)[:20])
-    data = Observations(X[:20], targets(loss)[:20, None], np.ones(20))
+    data = WeightedTargets(X[:20], targets(loss)[:20, None], np.ones(20))
     for factor in (1e-4, 1e4):
         other = model._cross_validated(data, model.penalty_ * factor, loss_named(loss))
         assert model.criterion_ is not None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.rkhs.feature_distances import distance
+from mercer.rkhs.feature_distances import Limits, distance
 from mercer.rkhs.functions import Function, orientation_of_columns, principal_functions
 from tests.strategies import examples, kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
@@ -178,7 +178,7 @@ def test_evaluation_in_tiles_and_on_no_points(monkeypatch: pytest.MonkeyPatch) -
     x = np.linspace(0.0, 3.0, 23)
     f = Function(mc.Laplacian(), x, np.cos(x))
     values, norm = f(x), f.norm
-    monkeypatch.setattr("mercer.rkhs.functions.TILE", 60)
+    monkeypatch.setattr(Limits, "entries", 60)
     np.testing.assert_allclose(f(x), values, rtol=1e-14)
     assert f.norm == pytest.approx(norm, rel=1e-14)
     assert f(np.zeros((0, 1))).shape == (0,)
@@ -342,7 +342,7 @@ def test_constants_are_not_functions_of_the_gaussian_kernel() -> None:
 def test_functions_on_data_frames_and_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = [1.0, -2.0, 0.5]
     expected = Function(mc.Gaussian(2.0), ROWS, weights)
-    monkeypatch.setattr("mercer.rkhs.functions.TILE", 3)
+    monkeypatch.setattr(Limits, "entries", 3)
     for f in (
         Function(mc.Gaussian(2.0), FRAME, weights),
         Function("gaussian(bandwidth=2)", ROWS, weights),

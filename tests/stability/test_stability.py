@@ -19,13 +19,13 @@ import mercer as mc
 from mercer import pictures
 from mercer.check import Array
 from mercer.cli import main
-from mercer.page.studies import path_section
+from mercer.page.study_sections import path_section
 from mercer.pictures.scene import Lines
-from mercer.pictures.scene import Points as Marks
+from mercer.pictures.scene import Markers as Marks
 from mercer.pictures.spectra import CROSS
 from mercer.reading.procrustes import match_axes, rotation
-from mercer.spectrum import nearby
-from mercer.stability import paths, reweighted
+from mercer.spectrum import Limits, nearby
+from mercer.stability import paths
 from mercer.stability.bootstrapping import ties
 from mercer.stability.reweighted import Refits, ReplicateSource, downdated, source_of
 
@@ -90,7 +90,7 @@ def test_large_models_are_refitted_and_agree(monkeypatch: pytest.MonkeyPatch) ->
     X = sample(40, (6.0, 3.0))
     model = mc.KernelPCA(3, kernel=mc.Gaussian(2.0)).fit(X)
     small = mc.bootstrap(model, replicates=20, random_state=0)
-    monkeypatch.setattr(reweighted, "STORED", 10)
+    monkeypatch.setattr(mc.KernelPCA, "limits", Limits(stored=10))
     assert isinstance(source_of(model, None, 2), Refits)
     large = mc.bootstrap(model, replicates=20, random_state=0)
     for name in ("covariances", "intervals", "cos2", "spaces", "means"):
@@ -105,7 +105,7 @@ def test_a_precomputed_matrix_is_resampled_as_its_kernel_is(
     k = mc.Gaussian(2.0)
     expected = mc.bootstrap(mc.KernelPCA(2, kernel=k), X, 20, random_state=0)
     for stored in (3_000, 10):
-        monkeypatch.setattr(reweighted, "STORED", stored)
+        monkeypatch.setattr(mc.KernelPCA, "limits", Limits(stored=stored))
         found = mc.bootstrap(mc.KernelPCA(2, kernel="precomputed"), k(X), 20, random_state=0)
         np.testing.assert_allclose(found.covariances, expected.covariances, atol=1e-8)
 

@@ -22,7 +22,7 @@ from mercer.analysis.doubts import (
     of_size,
     sampled,
 )
-from mercer.analysis.evidence import PLANE, Evidence, evidence_of
+from mercer.analysis.evidence import PLANE, SPACE, Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
@@ -37,7 +37,7 @@ from mercer.points import take
 from mercer.progress import Progress, followed
 from mercer.reading.links import Scores
 from mercer.settings import RandomState, is_yes, seed_of, spelled
-from mercer.spectrum import STORED
+from mercer.spectrum import Limits
 
 NAMED, WIDTH = 3, 280
 """Columns and doubts that are shown, and letters of a line."""
@@ -320,9 +320,10 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
     if used is None:
         return None
     n = len(proposal.points)
-    is_large = n > STORED and not is_exact
+    is_large = n > Limits.stored and not is_exact
+    fewest = SPACE if axes == proposal.usual_axes else PLANE
     found = KernelPCA(
-        min(max(axes, 2), n - 1 or 1),
+        min(max(axes, fewest), n - 1 or 1),
         kernel=used,
         method="nystrom" if is_large else "auto",
         landmarks=LANDMARKS if is_large else None,

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
-from mercer.data.assembly import TRANSPOSE, are_samples
+from mercer.data.assembly import TRANSPOSE, are_numbers, are_samples
 from mercer.data.dialect import is_number
 from mercer.data.missing import LEVEL, imputed_spread
 from mercer.data.table import Column, Role, Table, as_labels, frozen
@@ -32,6 +32,9 @@ IDENTIFIER = re.compile(
     r"patient|row|rownames|row\.names|unnamed.*)"
 )
 """Names of columns whose different whole numbers tell rows apart rather than measure them."""
+
+COUNTED = "different whole numbers that count the rows and measure nothing"
+"""What such a column holds."""
 
 TIME = re.compile(
     r"(?i)(.*[\W_])?(years?|yr|annees?|années?|jahre?|dates?|days?|jours?|months?|mois|weeks?|"
@@ -493,8 +496,7 @@ def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
             is_named = True
     for name in identifiers:
         use = "ignored" if is_named or table.row_names is not None else "name"
-        why = "different whole numbers that count the rows and measure nothing"
-        yield _unless_active(Fate(name, use, why))
+        yield _unless_active(Fate(name, use, COUNTED))
         is_named = True
 
 
@@ -514,6 +516,8 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
             continue
         if name in table.supplementary:
             found.append(Fate(name, "supplementary", "it was asked for"))
+        elif role is Role.TEXT and are_numbers(column.values) and _all_differ(column.values):
+            found.append(Fate(name, "ignored", COUNTED))
         elif role in (Role.DATE, Role.TEXT):
             what = "dates" if role is Role.DATE else "texts"
             found.append(Fate(name, "ignored", f"it holds {what}, which no analysis here reads"))
@@ -529,6 +533,10 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         found += [Fate(name, "ignored", "all individuals have the same") for name in dropped]
         table = without(table, dropped)
     return table, found
+
+
+def _all_differ(labels: Array) -> bool:
+    return len(set(labels.tolist())) == len(labels)
 
 
 def without(table: Table, dropped: Iterable[str]) -> Table:

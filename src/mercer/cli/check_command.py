@@ -21,7 +21,7 @@ from mercer.estimator import as_kernel
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import Verdict, positive_definite
 from mercer.kernels.geometry import euclidean, negative_definite
-from mercer.kernels.probing import DIRECT_POINTS
+from mercer.kernels.limits import Limits
 from mercer.planning import flops
 from mercer.progress import Line
 
@@ -44,7 +44,7 @@ def run(args: Namespace, talk: Talk) -> int:
         raise Misused(f"{args.data} is a matrix of pairs; --kernel needs data to look at")
     kernel = as_kernel(args.kernel)
     if args.dry_run:
-        return _plan(talk, min(len(data), DIRECT_POINTS))
+        return _plan(talk, min(len(data), Limits.direct_points))
     points = data.seen_by(kernel)
 
     def work() -> tuple[KernelCheck, Verdict]:

@@ -41,7 +41,7 @@ PER_ENTRY = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class NamedKernel:
     """A kernel, or a matrix of pairs, and the points of its file."""
 
     name: str
@@ -186,7 +186,7 @@ def _taken(data: Data, rows: Array) -> Data:
     return replace(data, points=points, weights=weights)
 
 
-def parts_of(args: Namespace, sources: Sequence[Data]) -> list[Part]:
+def parts_of(args: Namespace, sources: Sequence[Data]) -> list[NamedKernel]:
     """Return what is compared: kernels on one file, or each file by its kernel."""
     texts: list[str | None] = list(args.kernel)
     if len(sources) == 1:
@@ -206,24 +206,24 @@ def parts_of(args: Namespace, sources: Sequence[Data]) -> list[Part]:
     return _distinct([_of_file(args, data, own) for data in sources])
 
 
-def _of_file(args: Namespace, data: Data, texts: Any) -> Part:
+def _of_file(args: Namespace, data: Data, texts: Any) -> NamedKernel:
     name = Path(data.name).name.partition(".")[0] if data.name != "-" else "standard input"
     if isinstance(data.points, SquareMatrix):
         # Distances give the matrix of inner products that they are distances of, once centred.
         values = data.points.values
         gram = -0.5 * values**2 if data.points.is_distance else values
-        return Part(name, Precomputed(gram), np.arange(len(data)))
+        return NamedKernel(name, Precomputed(gram), np.arange(len(data)))
     return _part(args, data, next(texts), name)
 
 
-def _part(args: Namespace, data: Data, text: str | None, name: str) -> Part:
+def _part(args: Namespace, data: Data, text: str | None, name: str) -> NamedKernel:
     one = copy(args)
     one.kernel = text
     kernel = kernel_of(one, data)
-    return Part(name, kernel, data.seen_by(kernel))
+    return NamedKernel(name, kernel, data.seen_by(kernel))
 
 
-def _distinct(parts: list[Part]) -> list[Part]:
+def _distinct(parts: list[NamedKernel]) -> list[NamedKernel]:
     twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
     if twice:
         raise Misused(f"{listed(twice)} is given twice")
@@ -252,7 +252,9 @@ def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
     return tell_cost(talk, value, f"{head}\n{how}")
 
 
-def summary(found: Comparison, agreed: Consensus | None, parts: list[Part]) -> dict[str, Any]:
+def summary(
+    found: Comparison, agreed: Consensus | None, parts: list[NamedKernel]
+) -> dict[str, Any]:
     """Return the comparison as one object."""
     value: dict[str, Any] = {
         "command": "compare",

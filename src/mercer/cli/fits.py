@@ -30,7 +30,7 @@ from mercer.kernels.radial import USUAL_KERNEL, Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
-from mercer.spectrum import STORED
+from mercer.spectrum import Limits
 
 WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
 """Methods whose individuals have weights, and supplementary ones beside them."""
@@ -361,7 +361,7 @@ def with_all_axes(args: Namespace, found: Asked) -> Any:
             "give a table, or a matrix of similarities"
         )
     if args.rank is None:
-        is_small = isinstance(model, PCA) or len(data) <= STORED
+        is_small = isinstance(model, PCA) or len(data) <= Limits.stored
         model.n_components = None if is_small else AXES
     return model
 

@@ -21,7 +21,7 @@ from mercer.pca import PCA, KernelPCA
 from mercer.pictures.colours import LIMITS
 from mercer.planning import Plan, flops, plan
 from mercer.settings import machine_bytes, readable
-from mercer.spectrum import STORED
+from mercer.spectrum import Limits
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.leading import chosen_method
 
@@ -117,7 +117,7 @@ def seconds_beside(found: Asked) -> float:
     proposal, n = found.proposal, len(found.data)
     if proposal is None or proposal.is_alone or proposal.analysis not in STRAIGHT:
         return 0.0
-    is_large = n > STORED
+    is_large = n > Limits.stored
     curved = KernelPCA(
         min(AXES, n - 1 or 1),
         kernel=Gaussian(1.0),
@@ -125,7 +125,7 @@ def seconds_beside(found: Asked) -> float:
         landmarks=LANDMARKS if is_large else None,
     )
     d = found.data.variables or 1
-    by_rows = OF_ROWS * min(n, STORED) * d if proposal.reads_rows else 0.0
+    by_rows = OF_ROWS * min(n, Limits.stored) * d if proposal.reads_rows else 0.0
     return plan(curved, n, d).seconds + COMPARED * min(n, SAMPLE) + by_rows
 
 

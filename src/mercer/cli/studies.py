@@ -35,7 +35,7 @@ Calls = Mapping[str, Mapping[str, Any]]
 """Functions of mercer and their keyword arguments, in the order of the call."""
 
 
-class Study(ABC):
+class AxesStudy(ABC):
     """A question about fitted axes: when it has no answer, the answer, and how it is told.
 
     It is answered by public functions of mercer, so that the code of a page is the call that was
@@ -116,7 +116,7 @@ def axis_records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"axis": k + 1, **row} for k, row in enumerate(records(columns))]
 
 
-class BootstrapStudy(Study):
+class BootstrapStudy(AxesStudy):
     """How far the axes would move with other individuals."""
 
     flag = "bootstrap"
@@ -141,7 +141,7 @@ class BootstrapStudy(Study):
         return {"replicates": one.replicates, "planes": one.planes, "axes": axis_records(axes)}
 
 
-class JackknifeStudy(Study):
+class JackknifeStudy(AxesStudy):
     """Which individuals move the axes."""
 
     flag = "jackknife"
@@ -162,7 +162,7 @@ class JackknifeStudy(Study):
         return {"axes": axis_records(axes), "individuals": records(columns)}
 
 
-class PathStudy(Study):
+class PathStudy(AxesStudy):
     """What happens to the axes along a parameter of the kernel."""
 
     flag = "path"
@@ -205,7 +205,7 @@ class PathStudy(Study):
         }
 
 
-class ImportanceStudy(Study):
+class ImportanceStudy(AxesStudy):
     """What the axes owe to each variable: each is shuffled among the individuals."""
 
     flag = "importance"
@@ -236,7 +236,7 @@ class ImportanceStudy(Study):
         }
 
 
-class PreimageStudy(Study):
+class PreimageStudy(AxesStudy):
     """Points at the ends, halfway and in the middle of each axis, and what axes bring back."""
 
     flag = "preimages"
@@ -323,7 +323,7 @@ class Described(NamedTuple):
         return [row for row in self.links if row["class"] == label]
 
 
-class ClusterStudy(Study):
+class ClusterStudy(AxesStudy):
     """Individuals in classes by Ward's tree and k-means; a page shows them by itself."""
 
     flag = "clusters"
@@ -406,7 +406,7 @@ def _said(row: dict[str, Any]) -> str:
     return f"{kind}{name} (v = {row['v_test']:.1f})"
 
 
-STUDIES: tuple[Study, ...] = (
+STUDIES: tuple[AxesStudy, ...] = (
     BootstrapStudy(),
     JackknifeStudy(),
     PathStudy(),
@@ -421,7 +421,7 @@ STUDIES: tuple[Study, ...] = (
 class Answer:
     """A study and what it found."""
 
-    study: Study
+    study: AxesStudy
     found: tuple[Any, ...]
 
     @property

@@ -18,6 +18,9 @@ from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, U
 MOST_LEVELS = 50
 """Levels of a factor: more colours than a person tells apart, by far."""
 
+LONGEST_NAME = 60
+"""Letters up to which labels that all differ are better names of rows than their numbers."""
+
 IDENTIFIERS = frozenset({"", "id", "index", "name", "names", "row", "rownames", "row.names"})
 """Names of a first column of whole numbers that counts rows rather than measures them."""
 
@@ -58,7 +61,8 @@ def assembled(
 ) -> Table:
     """Return a table of columns of numbers, dates or labels; roles that are not given are guessed.
 
-    The first column of labels without repetition names the rows, unless names are given.
+    The first column of labels without repetition names the rows, unless names are given; numbers
+    that count them do where no such labels stand beside them.
     """
     unknown = [name for name in roles if name not in names]
     if unknown:
@@ -66,10 +70,14 @@ def assembled(
     found: list[Role] = []
     labels: dict[str, Array] = {}
     numeric: list[Array] = []
+    is_open = row_names is None and Role.IDENTIFIER not in roles.values()
     for place, (name, values) in enumerate(zip(names, columns, strict=True)):
-        is_open = row_names is None and Role.IDENTIFIER not in (*roles.values(), *found)
         role, kept = _settled_role(values, roles.get(name), place, name, is_open)
+        if place == 0 and role is Role.IDENTIFIER and name not in roles and are_numbers(kept):
+            others = (v for n, v in zip(names, columns, strict=True) if n not in roles)
+            role = Role.TEXT if any(map(_are_names, others)) else role
         found.append(role)
+        is_open = is_open and role is not Role.IDENTIFIER
         if role is Role.NUMBER:
             numeric.append(kept)
         else:
@@ -109,6 +117,24 @@ def _settled_role(
         if numbers is not None and (role is Role.NUMBER or may_be_identifier(name)):
             return Role.NUMBER, numbers
     return role, values
+
+
+def are_numbers(labels: Array) -> bool:
+    """Return whether all labels are whole numbers, as those that count rows.
+
+    >>> are_numbers(np.array(["1", "2"], object)), are_numbers(np.array(["1", "b"], object))
+    (True, False)
+    """
+    return all(label is not None and label.strip().isdecimal() for label in labels.tolist())
+
+
+def _are_names(values: Array) -> bool:
+    """Return whether a column of labels tells rows apart by words, which are no sentences."""
+    if values.dtype.kind != "O" or guessed(values, may_name_rows=False) is not Role.TEXT:
+        return False
+    labels = values.tolist()
+    is_told_apart = None not in labels and len(set(labels)) == len(labels)
+    return is_told_apart and max(map(len, labels)) <= LONGEST_NAME and not are_numbers(values)
 
 
 def _dates(values: Array, name: str) -> Array:

@@ -398,10 +398,12 @@ def _single(row: list[str], width: int, line: int, name: str) -> list[str]:
     if not row:
         return [""]
     found = f"{len(row)} cell{'s' * (len(row) != 1)}"
-    more = "fewer" if len(row) < width else "more"
+    is_short = len(row) < width
+    more = "fewer" if is_short else "more"
+    advice = "Complete the row; a delimiter" if is_short else "A delimiter"
     raise UnevenRows(
-        f"{name}, line {line} has {found}, {more} than the {width} columns. Complete the row; a "
-        "delimiter inside a cell must stand in quotes"
+        f"{name}, line {line} has {found}, {more} than the {width} columns. {advice} inside a cell "
+        "must stand in quotes"
     )
 
 

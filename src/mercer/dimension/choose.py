@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mercer.dimension.horn import parallel_analysis
-from mercer.dimension.null import LANDMARKS, WHOLE
+from mercer.dimension.null import Limits
 from mercer.dimension.rules import Choice, by_cross_validation, by_kaiser, by_scree, by_share
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
@@ -168,7 +168,7 @@ def seconds_of_permutations(model: Any, n: int, d: int, count: int) -> float:
         side = min(n, columns)
         work = 2.0 * n * columns * side
     else:
-        side = n if n <= WHOLE else LANDMARKS
+        side = n if n <= Limits.whole else Limits.landmarks
         work = n * side * (2.0 * (columns + (side if side < n else 0)) + EXPONENTIAL)
     one = work + EIGENVALUES * float(side) ** 3 + SHUFFLE * n * d
     return count * one / (flops() * Threads().count)

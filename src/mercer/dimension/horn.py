@@ -15,6 +15,7 @@ from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permu
 from mercer.dimension.null import (
     WEIGHTED,
     LandmarkSubject,
+    Limits,
     PermutedColumns,
     PermutedSource,
     source_of,
@@ -28,18 +29,6 @@ from mercer.settings import LEVEL, RandomState, first_axes, level_of, number, sp
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")
-
-DENSE = 1_000
-"""Up to this size a matrix is decomposed whole, which gives all its axes."""
-
-BATCH = 32
-"""Permutations decomposed by one call: enough to make the call's own time negligible."""
-
-BATCH_ENTRIES = 2**21
-"""Numbers in the matrices of one batch: 16 MB for each thread."""
-
-LARGE_AXES = 10
-"""Axes tested of a larger matrix, when no number was asked for."""
 
 SAME_AXES = 1e-4
 """How far, relative to the first, a model's inertias may be from those of its data computed here:
@@ -280,6 +269,8 @@ def _reached(observed: Array) -> Array:
 class Measure:
     """The statistic of the first axes of a table and of its permutations."""
 
+    limits: ClassVar[Limits] = Limits()
+
     subject: PermutedColumns
     axes: int
     statistic: str
@@ -311,13 +302,13 @@ class Measure:
             tables = (sample.apply(r, self.subject.columns, buffer) for r in numbers)
             return self._scaled(*self._of(tables))
 
-        size = max(1, min(BATCH, BATCH_ENTRIES // self.subject.side**2))
+        size = max(1, min(self.limits.batch, self.limits.batch_entries // self.subject.side**2))
         yield from draws.in_order(work, chunks(sample.count, size))
 
     @property
     def is_large(self) -> bool:
         """Whether the matrix is never stored."""
-        return self.subject.side > DENSE and 5 * self.axes <= self.subject.side
+        return self.subject.side > self.limits.dense and 5 * self.axes <= self.subject.side
 
     def _of(self, tables: Iterable[Array]) -> tuple[Array, Array]:
         """Return the first inertias of each table, and their totals."""
@@ -363,8 +354,8 @@ def _tested(axes: int | Sequence[int] | None, source: PermutedSource) -> int:
         return min(first_axes(axes), rank, side)
     if source.inertias is not None:
         return min(max(len(source.inertias), 1), rank, side)
-    is_whole = side <= DENSE and not isinstance(source.subject, LandmarkSubject)
-    return rank if is_whole else min(LARGE_AXES, rank, side)
+    is_whole = side <= Measure.limits.dense and not isinstance(source.subject, LandmarkSubject)
+    return rank if is_whole else min(Measure.limits.first_axes, rank, side)
 
 
 def _named(statistic: str | None, source: PermutedSource) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from mercer import spectrum
 from mercer.check import Array, Points, as_numpy, chunks, is_foreign, members, vectors
 from mercer.data.frames import rows as as_rows
 from mercer.engines.cpu import Threads, engine_of, engine_on, engine_word
@@ -32,13 +33,40 @@ CONSTANT = 1e-14
 JITTER = 1e-12
 """What is added to the diagonal of the landmarks' matrix, as a share of its trace."""
 
-ROWS = 4_096
-"""Individuals whose values at the landmarks are held at a time."""
-
 NULLS = (
     "the null of parallel analysis permutes each column of a table, or each element's presences "
     "in a list of sets"
 )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large matrices are decomposed, and how many of them at a time.
+
+    >>> Limits().dense, Limits().landmarks
+    (1000, 256)
+    """
+
+    dense: int = spectrum.Limits.dense
+    """Rows up to which a matrix is decomposed whole, which gives all its axes."""
+
+    first_axes: int = 10
+    """Axes of a larger one that are tested, unless a number is given."""
+
+    batch: int = 32
+    """Permutations decomposed by one call: enough to make the call's own time negligible."""
+
+    batch_entries: int = 2**21
+    """Numbers in the matrices of one batch: 16 MB for each thread."""
+
+    whole: int = 512
+    """Individuals up to which the matrix of a kernel is decomposed whole."""
+
+    landmarks: int = 256
+    """Landmarks through which the kernel of more individuals is seen."""
+
+    rows: int = 4_096
+    """Individuals whose values at the landmarks are held at a time."""
 
 
 class PermutedColumns(Protocol):
@@ -174,7 +202,7 @@ class LandmarkSubject(KernelSubject):
             values = self.engine.factor(tiles, np.eye(len(small)), is_held=True)
             squares, means = values.T @ values / n, values.sum(axis=0) / n
             diagonal = float(np.sum(kernel.diag(points))) / n
-        for part in chunks(n, ROWS) if self.engine is None else ():
+        for part in chunks(n, Limits.rows) if self.engine is None else ():
             some = take(points, np.arange(part.start, part.stop))
             values = Gram(kernel, some, chosen, engine=one).dense()
             squares += values.T @ values / n
@@ -371,10 +399,6 @@ WEIGHTED = (
 )
 
 
-WHOLE, LANDMARKS = 512, 256
-"""Up to so many individuals the matrix of a kernel is decomposed whole; beyond, the landmarks."""
-
-
 class PermutedSource(NamedTuple):
     """What is permuted, whether through a kernel, and the inertias and their total of a model.
 
@@ -395,8 +419,8 @@ class PermutedSource(NamedTuple):
         whole = self.subject
         if type(whole) is not KernelSubject or whole.kernel.kind is not Kind.POSITIVE:
             return self
-        count = LANDMARKS if landmarks is None else landmarks
-        if count >= whole.side or (landmarks is None and whole.side <= WHOLE):
+        count = Limits.landmarks if landmarks is None else landmarks
+        if count >= whole.side or (landmarks is None and whole.side <= Limits.whole):
             return self
         drawn = np.random.default_rng(seed).choice(whole.side, count, replace=False)
         chosen = np.sort(drawn)

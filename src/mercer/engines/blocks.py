@@ -90,7 +90,7 @@ def given_each(client: Any, values: Iterable[Any]) -> list[Any]:
     made: list[Any] = []
     together: list[Any] = []
     size = 0
-    for text in map(distributed_library().protocol.pickle.dumps, values):
+    for text in map(_written, values):
         is_one = len(text) <= PIECE
         pieces = (
             [text] if is_one else [task(client, _same, text[p]) for p in chunks(len(text), PIECE)]
@@ -101,6 +101,18 @@ def given_each(client: Any, values: Iterable[Any]) -> list[Any]:
         together.append(pieces)
         size += len(text) if is_one else 0
     return made + tasks(client, _loaded, together)
+
+
+def _written(value: Any) -> bytes:
+    """Return a value of this process as bytes, or say that it cannot leave it."""
+    try:
+        return bytes(distributed_library().protocol.pickle.dumps(value))
+    except Exception as error:
+        raise ClusterFailed(
+            f"what workers need cannot be sent to them: {type(error).__name__}: {error}. Whatever "
+            "a kernel or a function holds must be a value that pickle can write; without a "
+            "cluster it is computed here"
+        ) from error
 
 
 def _same(piece: bytes) -> bytes:

@@ -45,7 +45,7 @@ Partial = tuple[dict[int, Array], float]
 """Products by the number of their block, and a sum of squares."""
 
 
-class Part(Tiles):
+class TileBlock(Tiles):
     """Some rows and columns of a matrix, prepared as all of it was."""
 
     def __init__(self, like: Like, x: Points, y: Points | None = None) -> None:
@@ -74,7 +74,7 @@ class Part(Tiles):
         self.y = self.x if other is None else other
 
 
-class Pair(Part):
+class Pair(TileBlock):
     """The pairs between two blocks of points, each computed once for both sides of the diagonal.
 
     It is the symmetric matrix of the points of both, of which only the tiles between them are
@@ -94,7 +94,7 @@ class Pair(Part):
         return [Block(rows, columns) for rows in chunks(self.split, size) for columns in rest]
 
 
-class Share(Part):
+class Share(TileBlock):
     """Some pairs of blocks of points, as those tiles of the symmetric matrix of all their points.
 
     They are multiplied in one go, so that vectors and sums are laid out once.
@@ -228,7 +228,7 @@ def engine_there(terms: int) -> Threads:
 
 def product_of_block(like: Like, i: int, x: Points, v: Array, w: Array | None) -> Partial:
     """Return the product with a block on the diagonal of a symmetric matrix."""
-    images, squares = engine_there(like.size).product_and_squares(Part(like, x), v, w)
+    images, squares = engine_there(like.size).product_and_squares(TileBlock(like, x), v, w)
     return {i: images}, squares
 
 
@@ -283,17 +283,17 @@ def product_of_sides(
 ) -> Partial:
     """Return the product with a block of a matrix between two data sets."""
     i, j = pair
-    return {i: engine_there(like.size).product(Part(like, x, y), v[j])}, 0.0
+    return {i: engine_there(like.size).product(TileBlock(like, x, y), v[j])}, 0.0
 
 
 def factor_of_block(like: Like, x: Points, landmarks: Points, root: Array) -> Array:
     """Return the rows of Nyström's factor that belong to a block."""
-    return engine_there(like.size).factor(Part(like, x, landmarks), root)
+    return engine_there(like.size).factor(TileBlock(like, x, landmarks), root)
 
 
 def values_of_blocks(like: Like, x: Points, y: Points | None) -> Array:
     """Return the values of all pairs between two blocks, or within one."""
-    part = Part(like, x, y)
+    part = TileBlock(like, x, y)
     result = np.empty(part.shape, like.dtype)
     for block, values in Threads(1).each(part):
         result[block.rows, block.columns] = values

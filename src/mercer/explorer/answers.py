@@ -19,8 +19,9 @@ from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
+from mercer.explorer.code_of_state import code_of, command_of, own_kernel
+from mercer.explorer.limits import Limits
 from mercer.explorer.networks import KERNEL, Networks
-from mercer.explorer.reproduce import code_of, command_of, own_kernel
 from mercer.explorer.source import Source, holds
 from mercer.explorer.state import AXES, State, arranged, kernel_of
 from mercer.explorer.words import in_words, refused_uses, ways
@@ -39,19 +40,6 @@ from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress
 from mercer.reading.links import listing
-from mercer.spectrum import STORED
-
-MOST_POINTS = 1_000_000
-"""Individuals drawn one by one; of more, the density and a sample are shown."""
-
-UNNAMED = 20_000
-"""Individuals above which the numbers of rows without names are left for the page to make."""
-
-SLIDES = 20_000
-"""Individuals up to which a preview of the map follows the slider."""
-
-REFINED = 50_000
-"""Individuals up to which a map on landmarks is made exact by itself, once it is shown."""
 
 FUNCTION = 45
 """Places on each side of the grid on which an axis is drawn as a function of two variables."""
@@ -226,8 +214,8 @@ def answer(
             spoken,
             table=straight.about,
             title=source.name,
-            choices=None if len(proposal.points) <= STORED else {},
-            most_points=MOST_POINTS,
+            choices=None if len(proposal.points) <= KernelPCA.limits.stored else {},
+            most_points=Limits.points,
             clusters=state.classes,
             tell=tell,
             is_live=True,
@@ -249,12 +237,12 @@ def answer(
             "shares": _shares(made.model),
             "code": code_of(source, state),
             "command": command_of(source, state),
-            "slides": len(proposal.points) <= SLIDES,
-            "refines": _is_preview(made.curved) and len(proposal.points) <= REFINED,
+            "slides": len(proposal.points) <= Limits.sliding,
+            "refines": _is_preview(made.curved) and len(proposal.points) <= Limits.refined,
         },
     }
     people = shown["individuals"]
-    if not people["has_names"] and len(people["names"]) > UNNAMED:
+    if not people["has_names"] and len(people["names"]) > Limits.named_rows:
         shown["individuals"] = {**people, "names": len(people["names"])}
     shown["explorer"]["functions"] = _functions_of(made, straight)
     titles = shown["titles"]
@@ -264,6 +252,8 @@ def answer(
         titles[other] = titles[other].partition(": ")[2].join(["Map to compare: ", ""])
         if is_first:
             titles[name] = titles[name].replace("Straight map: ", "Map: ")
+        elif "scree" in titles:
+            titles["scree"] = "Inertia to compare"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         has_curved = made.curved is not None and not straight.is_whole
@@ -380,14 +370,14 @@ def slide(
     """
     proposal, points = straight.proposal, straight.proposal.points
     kernel = kernel_of(state.kernel, state.bandwidth)
-    is_exact = len(points) <= STORED
+    is_exact = len(points) <= KernelPCA.limits.stored
     model = curved_model(proposal, straight.model, random_state=0, kernel=kernel, tell=tell)
     if model is None:
         raise InvalidInput("the kernel sees no difference between the individuals")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         subject = subject_of(model, points)
-        space = space_value(subject, rows_to_show(subject, MOST_POINTS))
+        space = space_value(subject, rows_to_show(subject, Limits.points))
     turn = turned(subject.coordinates, before)
     for place in (space, space["passive"], *space["linked"].values()):
         if place is not None:
@@ -441,7 +431,7 @@ def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, An
     if lost:
         raise InvalidParameter(f"{lost[0]!r:.80} is no variable of this map")
     places = None if on is None else tuple(dict.fromkeys(names.index(name) for name in on))
-    shown, listed = rows_to_show(made, LIMITS.sample), rows_to_show(made, MOST_POINTS)
+    shown, listed = rows_to_show(made, LIMITS.sample), rows_to_show(made, Limits.points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -486,7 +476,8 @@ def verdict(text: str, source: Source | None) -> dict[str, Any]:
         lines = str(error).splitlines() or [""]
         where = lines[-1].find("^") if len(lines) > 2 else -1
         at = max(where - 4, 0) if where >= 0 else None
-        return {"ok": False, "said": clean(lines[0], 500), "at": at, "proof": []}
+        said = clean(lines[0][:1].upper() + lines[0][1:], 500)
+        return {"ok": False, "said": said, "at": at, "proof": []}
     proof = [clean(rule, 300) for rule in kernel.proof.split("; ") if rule]
     found: dict[str, Any] = {"ok": True, "written": clean(str(kernel), 2_000), "proof": proof}
     found |= {"at": None, "witness": None}

@@ -54,15 +54,6 @@ MODULES = tuple(name for name in FILES if name.endswith(".js") and name != BEGIN
 MOST_FILES, LAST = 10_000, 12
 """Files that are dropped at once, and residuals that are told."""
 
-UPLOAD = 512 * 2**20
-"""Bytes that a file may have."""
-
-QUESTION = 2**20
-"""Bytes that a question may have."""
-
-PATIENCE = {"upload": 600.0, "question": 20.0}
-"""Seconds in which a body must have come."""
-
 POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -389,11 +380,17 @@ class Desk:
             return _told(413, "there is not enough memory for this")
         TALK.exception("a question was not answered")
         return _told(
-            500, f"this is a bug in mercer, not a mistake of yours ({type(error).__name__})"
+            500,
+            f"this is a bug in mercer, not a mistake of yours ({type(error).__name__}): please "
+            "report it with what stands where mercer serve was started",
         )
 
-    async def _body(self, request: Any, most: int, kind: str) -> bytes:
+    async def _body(self, request: Any, kind: str) -> bytes:
         """Return the body of a request, which must be small enough and come in time."""
+        limits = self.house.limits
+        most, patience = limits.question_bytes, limits.question_seconds
+        if kind == "upload":
+            most, patience = limits.upload_bytes, limits.upload_seconds
         declared = request.headers.get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
             raise Refused(413, _too_long(most, kind))
@@ -407,7 +404,7 @@ class Desk:
                 parts.append(part)
             return b"".join(parts)
 
-        coming, until = asyncio.ensure_future(collect()), monotonic() + PATIENCE[kind]
+        coming, until = asyncio.ensure_future(collect()), monotonic() + patience
         try:
             while monotonic() < until:
                 if await self._is_done(coming):
@@ -417,7 +414,7 @@ class Desk:
             coming.cancel()
 
     async def _question(self, request: Any) -> dict[str, Any]:
-        body = await self._body(request, QUESTION, "question")
+        body = await self._body(request, "question")
         try:
             value = json.loads(body or b"{}")
         except (ValueError, RecursionError) as error:
@@ -465,7 +462,7 @@ class Desk:
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
         examples = [{"name": name, "about": about} for name, about in offered.items()]
-        offers = {"examples": examples, "most": UPLOAD}
+        offers = {"examples": examples, "most": self.house.limits.upload_bytes}
         return {"visitor": visitor.name, **offers, **self._about(visitor)}
 
     async def open(self, request: Any, visitor: Visitor) -> Any:
@@ -483,7 +480,7 @@ class Desk:
         """Read a file that a visitor has dropped; its name is a word, and no path."""
         given = request.query_params.get("name", "data.csv")
         name = _clean(given.replace("\\", "/").rpartition("/")[2], 120) or "data.csv"
-        body = await self._body(request, UPLOAD, "upload")
+        body = await self._body(request, "upload")
         if not body:
             raise Refused(422, "the file is empty")
         if request.query_params.get("several") == "yes":

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mercer.errors import MercerError, TooLarge
+from mercer.explorer.limits import Limits
 from mercer.progress import Progress
 
 if TYPE_CHECKING:
@@ -27,23 +28,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_VISITORS = 64
-"""Visitors who are remembered; the one who has been idle longest is let go for another."""
-
-MOST_BYTES = 2 * 2**30
-"""Bytes of all the data that visitors have brought."""
-
-IDLE = 30 * 60.0
-"""Seconds after which a visitor who asks for nothing is let go."""
-
-KEPT = 3
-"""Straight maps of a visitor that are kept, so that undoing is quick."""
-
 ENDS_REFINEMENT = ("upload", "analysis", "slide")
 """Questions after which nobody waits for the refinement of the last map."""
-
-MOST_WAITING = 128
-"""Pieces of work that may wait; more are refused."""
 
 
 class quiet(warnings.catch_warnings):  # noqa: N801  (reads as a word)
@@ -156,7 +142,7 @@ class Study:
         if found is None:
             found = straight_of(self.data, state, tell)
         self.straight[key] = found  # the last that was asked for
-        while len(self.straight) > KEPT:
+        while len(self.straight) > Limits.kept_maps:
             self.straight.popitem(last=False)
         return found
 
@@ -196,11 +182,13 @@ class House:
     same kind, and a refinement of what is not asked for any more.
     """
 
+    limits: ClassVar[Limits] = Limits()
+
     def __init__(
         self,
         source: Source | None = None,
         *,
-        idle: float = IDLE,
+        idle: float = Limits.idle_seconds,
         read: Callable[[], Source] | None = None,
     ) -> None:
         self.source, self.idle = source, idle
@@ -226,7 +214,7 @@ class House:
         self.release()
         visitor = Visitor(study=Study(self.source))
         self.visitors[visitor.name] = visitor
-        while len(self.visitors) > MOST_VISITORS:
+        while len(self.visitors) > self.limits.visitors:
             self._let_go(next(iter(self.visitors)))
         return visitor
 
@@ -248,12 +236,13 @@ class House:
 
     def room_for(self, size: int, visitor: Visitor) -> None:
         """Make room for data, letting go of the idlest others; refuse what never fits."""
-        if size > MOST_BYTES:
-            raise TooLarge(f"the data take {size:,} bytes, more than the {MOST_BYTES:,} allowed")
+        most = self.limits.all_bytes
+        if size > most:
+            raise TooLarge(f"the data take {size:,} bytes, more than the {most:,} allowed")
         others = [v for v in self.visitors.values() if v is not visitor]
         used = sum(v.study.bytes for v in others)
         for other in others:
-            if used + size <= MOST_BYTES:
+            if used + size <= most:
                 break
             if other.study.bytes:
                 used -= other.study.bytes
@@ -265,7 +254,7 @@ class House:
 
     def begin(self, visitor: Visitor, kind: str, work: Callable[[Progress], T]) -> tuple[Job, Any]:
         """Give work to the thread; return the job and its future."""
-        if self.waiting >= MOST_WAITING:
+        if self.waiting >= self.limits.waiting:
             raise TooLarge("too many people ask at once: try again in a moment")
         for older in (kind, *(("refine",) if kind in ENDS_REFINEMENT else ())):
             if older in visitor.jobs:

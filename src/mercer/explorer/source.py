@@ -21,13 +21,11 @@ from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table
 from mercer.datasets.examples import NETWORKS, example, is_example, networks_folder
 from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
+from mercer.explorer.limits import Limits
 from mercer.explorer.networks import Networks, networks_of
 from mercer.explorer.sessions import quiet
 from mercer.explorer.state import State, usual_uses
 from mercer.progress import Progress
-
-MOST_CELLS = 200_000_000
-"""Cells of a table that is explored."""
 
 Data = Table | SquareMatrix | Sequences | Networks
 
@@ -131,8 +129,8 @@ def source(data: Any, name: str, code: str, path: str = "") -> Source:
             f"{name} holds {type(data).__name__.lower()}, and the explorer shows tables, matrices "
             "of pairs, sequences and networks"
         )
-    if isinstance(data, Table) and len(data) * len(data.names) > MOST_CELLS:
-        raise TooLarge(f"{name} has more than {MOST_CELLS:,} cells")
+    if isinstance(data, Table) and len(data) * len(data.names) > Limits.cells:
+        raise TooLarge(f"{name} has more than {Limits.cells:,} cells")
     found = Source(data, name, code, path)
     with quiet():
         _ = found.usual  # found here, where nobody else waits for it

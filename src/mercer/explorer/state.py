@@ -20,6 +20,9 @@ METHODS = ("pca", "mca", "famd", "ca", "kpca", "mds", "stress")
 USES = ("active", "supplementary", "colour", "name", "ignored")
 """What a column can be used for."""
 
+WOULD_BE = {Role.NUMBER: "active", Role.FACTOR: "active", Role.IDENTIFIER: "name"}
+"""What columns are used for where no analysis can be made of a table as it is."""
+
 USUAL = 'gaussian(bandwidth="median")'
 """The kernel of the curved map where nothing else is asked for."""
 
@@ -146,17 +149,20 @@ def kernel_of(text: str, bandwidth: float | None = None) -> Kernel:
 
 
 def usual_uses(table: Table) -> dict[str, str]:
-    """Return what an analysis uses each column for where nothing is asked; {} where it has none.
+    """Return what an analysis uses each column for where nothing is asked, or would if it could.
 
     >>> usual_uses(Table.of({"x": [1.0, 2.0], "y": [3.0, 5.0], "team": ["a", "b"]}))["team"]
     'supplementary'
+    >>> usual_uses(Table.of({"x": [1.0], "y": [3.0]}))  # one row has no map
+    {'x': 'active', 'y': 'active'}
     """
     from mercer.analysis import propose
 
     try:
         return {fate.name: fate.use for fate in propose(table).fates}
     except MercerError:
-        return {}
+        roles = zip(table.names, table.roles, strict=True)
+        return {name: WOULD_BE.get(role, "ignored") for name, role in roles}
 
 
 def arranged(

@@ -16,8 +16,8 @@ from scipy.stats import t as student
 from mercer.check import TINY, Array, Points, real_array
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gp.likelihood import Observations, basis_and_triangle, partial_products
-from mercer.gp.parameters import NOISE
+from mercer.gp.likelihood import NoisyObservations, basis_and_triangle, partial_products
+from mercer.gp.parameters import NOISE, TOL
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -27,9 +27,6 @@ from mercer.solve import Saddle, SaddleSolution
 from mercer.targets import check_size
 
 WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
-
-TOL = 1e-10
-"""Residuals of the systems, as shares of their right sides; their effect is in the intervals."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +58,12 @@ class Solved:
         return 1.0 / max(float(np.linalg.norm(self.S, -2)), TINY) if len(self.S) else 0.0
 
 
-def solve_systems(saddle: Saddle, noise: float, data: Observations, further: Array) -> Solved:
+def solve_systems(saddle: Saddle, noise: float, data: NoisyObservations, further: Array) -> Solved:
     """Solve for outputs, functions of the mean and further columns; the saddle has no null space.
 
     >>> from mercer.kernels import Delta
     >>> from mercer.gram import Gram
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.ones((2, 1)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.ones((2, 1)))
     >>> saddle = Saddle(Gram(Delta(), data.points), np.zeros((2, 0)))
     >>> found = solve_systems(saddle, 1.0, data, np.zeros((2, 0)))
     >>> found.answer.weights.ravel(), found.answer.null_weights.ravel()
@@ -170,7 +167,7 @@ def log_likelihood_interval(
 def likelihood_of(
     saddle: Saddle,
     noise: float,
-    data: Observations,
+    data: NoisyObservations,
     found: Solved,
     *,
     probes: int,
@@ -280,7 +277,7 @@ class Slopes:
 
 
 def sampled_slopes(
-    gram: Gram, noise: float, data: Observations, Z: Array, landmarks: Points, *, tol: float
+    gram: Gram, noise: float, data: NoisyObservations, Z: Array, landmarks: Points, *, tol: float
 ) -> Slopes:
     """Return the derivatives of the log likelihood from given probes and landmarks.
 
@@ -364,12 +361,12 @@ def _interval(slope: Slope) -> GradientInterval:
 
 def _given(
     kernel: Kernel, points: Points, y: Array, noise_variance: float, functions: Array | None
-) -> tuple[Observations, Gram, float]:
+) -> tuple[NoisyObservations, Gram, float]:
     n = len(as_points(points, "points"))
     Y = _columns(y, "y", n)
     check_size(Y, "y")
     Q = np.zeros((n, 0)) if functions is None else _columns(functions, "functions", n)
-    data = Observations(points, Y, Q)
+    data = NoisyObservations(points, Y, Q)
     return data, data.gram(kernel), number(noise_variance, NOISE, above=0.0)
 
 

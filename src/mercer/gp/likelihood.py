@@ -24,6 +24,7 @@ from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
+from mercer.gp.parameters import Limits
 from mercer.gram import Gram, lower_triangle
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import AllPairs
@@ -34,12 +35,12 @@ MOST_JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class Observations:
+class NoisyObservations:
     """Points with their outputs minus the known mean (n x q) and unknown functions Q (n x m).
 
     ``noise`` is the variance that each has beside the one they share, if it is known.
 
-    >>> data = Observations([0, 1], np.zeros((2, 1)), np.zeros((2, 0)), np.array([1.0, 4.0]))
+    >>> data = NoisyObservations([0, 1], np.zeros((2, 1)), np.zeros((2, 0)), np.array([1.0, 4.0]))
     >>> data.variances(0.5), data.part(np.array([1])).noise
     (array([1.5, 4.5]), array([4.]))
     >>> roots, shift = data.precisions(0.0)
@@ -55,10 +56,10 @@ class Observations:
     def __len__(self) -> int:
         return len(self.y)
 
-    def part(self, rows: Array) -> Observations:
+    def part(self, rows: Array) -> NoisyObservations:
         """Return some of the observations, by their numbers."""
         noise = None if self.noise is None else self.noise[rows]
-        return Observations(take(self.points, rows), self.y[rows], self.Q[rows], noise)
+        return NoisyObservations(take(self.points, rows), self.y[rows], self.Q[rows], noise)
 
     def variances(self, shared: float) -> Array:
         """Return the variance of the noise of each, given what all have."""
@@ -112,11 +113,11 @@ class Conditioned:
         return whiten(self.factor, columns, is_transposed=True)
 
 
-def condition(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:
+def condition(gram: Gram, noise_variance: float, data: NoisyObservations) -> Conditioned:
     """Return the process given observations with noise.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> given = condition(Gram(Delta(), data.points), 1.0, data)
     >>> bool(np.isclose(given.log_likelihood, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
     True
@@ -138,7 +139,7 @@ def condition(gram: Gram, noise_variance: float, data: Observations) -> Conditio
     )
 
 
-def _empty(data: Observations) -> tuple[Array, Array, Array, Array, float]:
+def _empty(data: NoisyObservations) -> tuple[Array, Array, Array, Array, float]:
     nothing = np.zeros((len(data), 0))
     return nothing, nothing[:0], nothing, nothing[:0], 0.0
 
@@ -214,7 +215,7 @@ def gradient(
     ``each`` there is a derivative in the noise variance of each observation.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> gram = Gram(3.0 * Delta(), data.points)
     >>> found = gradient(gram, condition(gram, 1.0, data))
     >>> bool(np.isclose(found["weight"], 0.5 * (4.0 / 16.0 - 2.0 / 4.0)))
@@ -284,13 +285,6 @@ def contract_partials(gram: Gram, weight: Callable[[Block], Array]) -> dict[str,
     return _finite(gram, totals)
 
 
-STRIPE = 512
-"""Rows of the derivatives of a matrix that are in memory at a time, and columns."""
-
-WORKERS = 8
-"""Threads that sum products of derivatives, for each has a sum of its own."""
-
-
 def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     r"""Return the products of each partial derivative of the matrix with a block of vectors.
 
@@ -305,7 +299,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     >>> bool(np.allclose(found, [[4.0 * np.exp(-2.0)], [0.0]]))
     True
     """
-    x, stripes = gram.x, list(chunks(gram.shape[0], STRIPE))
+    x, stripes = gram.x, list(chunks(gram.shape[0], Limits.stripe))
 
     def add(mine: Iterator[int]) -> dict[str, Array]:
         total: dict[str, Array] = {}
@@ -322,7 +316,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
                         total[name][columns] += np.tensordot(tile, block[rows], axes=(0, 0))
         return total
 
-    engine = Threads(min(WORKERS, Threads().count), is_deterministic=True)
+    engine = Threads(min(Limits.workers, Threads().count), is_deterministic=True)
     totals = engine.share(add, range(len(stripes)))
     found = {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
     return _finite(gram, found)
@@ -338,7 +332,7 @@ def _finite(gram: Gram, sums: dict[str, Any]) -> dict[str, Any]:
     """Refuse sums that overflowed: the kernel names what did, if it is a derivative."""
     for name, total in sums.items():
         if not np.all(np.isfinite(total)):
-            for rows in chunks(gram.shape[0], STRIPE):
+            for rows in chunks(gram.shape[0], Limits.stripe):
                 gram.kernel.partials(gram.x[rows], gram.x)
             raise InvalidInput(f"sums of derivatives of {gram.kernel} in {name} overflow")
     return sums

@@ -18,7 +18,7 @@ from mercer.check import EPSILON, Array
 from mercer.display import Shown
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter, MercerError
-from mercer.gp.likelihood import Observations, condition, gradient, mean_value
+from mercer.gp.likelihood import NoisyObservations, condition, gradient, mean_value
 from mercer.gp.parameters import Limits, Prior, Tuned
 from mercer.progress import Progress
 
@@ -212,7 +212,7 @@ def held_by_bounds(x: Array, slope: Array, bounds: Array) -> Array:
 
 def maximise_likelihood(  # noqa: PLR0913  (all that a search is told)
     tuned: Tuned,
-    data: Observations,
+    data: NoisyObservations,
     bounds: Array,
     priors: Mapping[str, Prior],
     *,
@@ -260,11 +260,11 @@ def maximise_likelihood(  # noqa: PLR0913  (all that a search is told)
 
 
 def _parts(
-    data: Observations, seed: int | None, first: int = Limits.part
-) -> Iterator[Observations]:
+    data: NoisyObservations, seed: int | None, first: int = Limits.part
+) -> Iterator[NoisyObservations]:
     """Yield parts of many points, each within the next and up to three times as large; then all.
 
-    >>> many = Observations([[0.0]] * 3600, np.zeros((3600, 1)), np.zeros((3600, 0)))
+    >>> many = NoisyObservations([[0.0]] * 3600, np.zeros((3600, 1)), np.zeros((3600, 0)))
     >>> [len(part) for part in _parts(many, 0)]
     [400, 1200, 3600]
     """
@@ -277,7 +277,7 @@ def _parts(
     yield data
 
 
-def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) -> Objective:
+def _objective(tuned: Tuned, data: NoisyObservations, priors: Mapping[str, Prior]) -> Objective:
     """Return minus the log likelihood and the log priors, as a function of logarithms."""
 
     def value(logs: Array) -> tuple[float, Array]:

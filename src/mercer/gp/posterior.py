@@ -15,7 +15,8 @@ from mercer.check import EPSILON, Array, Points, chunks
 from mercer.data.frames import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
-from mercer.gp.likelihood import Conditioned, Observations
+from mercer.gp.likelihood import Conditioned, NoisyObservations
+from mercer.gp.parameters import TOL
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of, spelled
@@ -23,9 +24,6 @@ from mercer.solve import Explained, Saddle
 
 AT_ONCE = 2**24
 """Numbers of a matrix between new points and old ones that are in memory at a time."""
-
-TOL = 1e-10
-"""Residuals of the systems, as shares of their right sides."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +179,7 @@ class Predictive:
 
     kernel: Kernel
     noise_variance: float
-    data: Observations
+    data: NoisyObservations
     state: Conditioned
 
     def variances(self, points: Points, functions: Array) -> Array:
@@ -235,11 +233,11 @@ class Iterated:
     jitter: float = 0.0
 
 
-def condition_by_iteration(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
+def condition_by_iteration(gram: Gram, noise_variance: float, data: NoisyObservations) -> Iterated:
     """Return the process given observations with noise, storing no matrix in double precision.
 
     >>> from mercer.kernels import Delta
-    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> data = NoisyObservations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> condition_by_iteration(Gram(Delta(), data.points), 1.0, data).weights.ravel()
     array([1., 0.])
     """
@@ -259,7 +257,7 @@ class IterativePredictive:
 
     kernel: Kernel
     noise_variance: float
-    data: Observations
+    data: NoisyObservations
 
     def variances(self, points: Points, functions: Array) -> Array:
         """Return the variance of g at points."""

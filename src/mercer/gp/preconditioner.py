@@ -9,14 +9,11 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.cpu import Threads
-from mercer.gp.likelihood import STRIPE
+from mercer.gp.parameters import Limits
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel
 from mercer.lowrank import Features, nystrom
 from mercer.settings import FIXED
-
-RANK = 500
-"""Of the approximation, if there are four times as many points."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Preconditioner:
                 for name, tile in partials.items()
             }
 
-        stripes = list(chunks(len(self.F), STRIPE))
+        stripes = list(chunks(len(self.F), Limits.stripe))
         Threads().over(add, stripes)
         weight = R @ (self.F.T @ self.G) @ R.T
         within = {
@@ -117,7 +114,7 @@ class Preconditioner:
 
 def landmarks_of(gram: Gram, random_state: int | None) -> Points:
     """Return the points on which the approximation rests: centres, or pivots if none exist."""
-    rank = max(1, min(RANK, gram.shape[0] // 4))
+    rank = max(1, min(Limits.rank, gram.shape[0] // 4))
     how = "kmeans" if columns(gram.x) else "pivoted"
     near = nystrom(gram, rank, landmarks=how, random_state=random_state)
     return near.features.landmarks

@@ -25,7 +25,7 @@ from mercer.estimator import (
     like_given,
     on_engine,
 )
-from mercer.gp.likelihood import Conditioned, Observations, condition, diagonal_of_P, gradient
+from mercer.gp.likelihood import Conditioned, NoisyObservations, condition, diagonal_of_P, gradient
 from mercer.gp.maximum_likelihood import Optimum, maximise_likelihood, variance_of
 from mercer.gp.parameters import NOISE, Limits, Prior, Tuned, each_noise
 from mercer.gp.posterior import (
@@ -197,7 +197,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         return self
 
     def _search(
-        self, tuned: Tuned, data: Observations, progress: Progress | None
+        self, tuned: Tuned, data: NoisyObservations, progress: Progress | None
     ) -> tuple[Array, Optimum | None]:
         """Return the logarithms of the parameters, and how they were found."""
         is_sampled = tuned.entries and len(data) > self.limits.stored
@@ -213,7 +213,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             limits=self.limits,
         )
 
-    def _observations(self, points: Points, y: Any) -> tuple[Observations, Kernel]:
+    def _observations(self, points: Points, y: Any) -> tuple[NoisyObservations, Kernel]:
         targets = read_targets(y, len(points), type(self).__name__)
         if self.optimise and len(targets) == 1:
             raise InvalidInput(
@@ -230,7 +230,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if kernel is None:
             seen, kernel = np.arange(len(targets)), Precomputed(np.asarray(points))
         noise = each_noise(self.noise_variance, len(targets))
-        return Observations(seen, targets - known, Q, noise), kernel
+        return NoisyObservations(seen, targets - known, Q, noise), kernel
 
     def _functions(self, seen: Points) -> Array:
         """Return the unknown functions of the mean at points as the kernel sees them."""
@@ -253,7 +253,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
         return values.reshape(len(points), -1)
 
-    def _tuned(self, data: Observations, kernel: Kernel) -> Tuned:
+    def _tuned(self, data: NoisyObservations, kernel: Kernel) -> Tuned:
         which = self.optimise
         if isinstance(which, str) or not isinstance(which, bool | Collection):
             raise InvalidParameter(

@@ -20,7 +20,6 @@ from scipy.linalg import eigh
 from mercer.check import Array, Points
 from mercer.errors import InvalidParameter, MercerError, SingularSystem
 from mercer.gp.estimate import (
-    TOL,
     LikelihoodInterval,
     Slopes,
     likelihood_of,
@@ -28,7 +27,7 @@ from mercer.gp.estimate import (
     signs,
     skewness_factor,
 )
-from mercer.gp.likelihood import Observations
+from mercer.gp.likelihood import NoisyObservations
 from mercer.gp.maximum_likelihood import (
     ROUGH,
     Optimum,
@@ -37,7 +36,7 @@ from mercer.gp.maximum_likelihood import (
     maximise_likelihood,
     update_curvature,
 )
-from mercer.gp.parameters import Limits, Prior, Tuned
+from mercer.gp.parameters import TOL, Limits, Prior, Tuned
 from mercer.gp.preconditioner import landmarks_of
 from mercer.progress import Progress
 from mercer.solve import Saddle
@@ -59,9 +58,6 @@ PROBES = 24
 
 LOOSE = 1e-3
 """Residuals of all steps but the last, which set right what these leave."""
-
-ROUGHLY = 0.1
-"""Residuals of the systems that only give a curvature."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +246,7 @@ class Search:
     """The derivatives of the log likelihood and the log priors, on all points."""
 
     tuned: Tuned
-    data: Observations
+    data: NoisyObservations
     priors: Mapping[str, Prior]
     landmarks: Points
     Z: Array
@@ -314,7 +310,7 @@ class Search:
             axis=1,
         )
         n = len(columns)
-        rough = Saddle(found.saddle.gram, self.data.Q, method="low-rank", tol=ROUGHLY)
+        rough = Saddle(found.saddle.gram, self.data.Q, method="low-rank", tol=Limits.rough)
         rough.factor = found.saddle.factor
         noise = self.tuned.at(logs)[1]
         solved = rough.solve(np.ones(n), noise, columns.reshape(n, -1)).weights
@@ -323,7 +319,7 @@ class Search:
 
 def maximise_by_sampling(  # noqa: PLR0913  (all that a search is told)
     tuned: Tuned,
-    data: Observations,
+    data: NoisyObservations,
     bounds: Array,
     priors: Mapping[str, Prior],
     *,
@@ -382,7 +378,7 @@ def correlations(deviations: Array) -> Array:
     return np.asarray(unit @ unit.T)
 
 
-def _subset(data: Observations, seed: int, size: int) -> Observations:
+def _subset(data: NoisyObservations, seed: int, size: int) -> NoisyObservations:
     """Return some of the observations, drawn at random."""
     rng, n = np.random.default_rng(seed), len(data)
     rows = np.sort(rng.choice(n, min(size, n), replace=False))

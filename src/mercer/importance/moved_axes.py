@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
@@ -41,6 +42,30 @@ SINGLE = 1e-6
 RIDGE = {np.float32: 1e-3, np.float64: 1e-8}
 """Added to the kernel between landmarks, as a share of its mean diagonal: more than rounding takes
 from it, and little beside the leading eigenvalues, which grow with the number of landmarks."""
+
+RECENT = 4
+"""Groups whose preparation is kept: threads come to groups one after another."""
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """What a function made of the last few keys; a copy in another process makes it anew.
+
+    >>> import pickle
+    >>> made = Recent(tuple)
+    >>> made("ab") is made("ab"), pickle.loads(pickle.dumps(made))("ab")
+    (True, ('a', 'b'))
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make, self._known = make, lru_cache(maxsize=RECENT)(make)
+
+    def __call__(self, key: Any) -> T:
+        return self._known(key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recent, (self.make,)
 
 
 class MovedAxes(NamedTuple):
@@ -124,7 +149,7 @@ class Whole:
     def __init__(self, kernel: Kernel, X: Any, weights: Array, count: int, vectors: Array) -> None:
         self.kernel, self.X, self.count = kernel, X, count
         self.weights, self.roots = weights, np.sqrt(weights)[:, None]
-        self.parts = lru_cache(maxsize=4)(self._parts)
+        self.parts = Recent(self._parts)
         axes, total = self._axes(np.asarray(kernel(X)), vectors, ACCURATE)
         self.start = axes.vectors[:, : count + EXTRA]
         self.observed = MovedAxes(0.0, float(axes.values[:count].sum()) / total, SHARE_ROUNDING)
@@ -173,7 +198,7 @@ class Landmarks:
         vectors: Array,
     ) -> None:
         self.kernel, self.X, self.weights, self.count, self.rows = kernel, X, weights, count, rows
-        self.group = lru_cache(maxsize=4)(self._group)  # threads come to groups one after another
+        self.group = Recent(self._group)
         self.own = float(weights @ kernel.diag(X)) if shares_squares(kernel, width(X)) else None
         self.roots = np.sqrt(weights)[:, None]
         self.is_uniform = bool(np.ptp(weights) == 0.0)

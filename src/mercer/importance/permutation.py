@@ -25,13 +25,10 @@ from mercer.points import Rows, take
 from mercer.progress import Progress, followed
 from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, first_axes, spelled, whole
+from mercer.settings import LEVEL, RandomState, first_axes, spelled, whole
 
 NAMED = 5
 """Variables that a sentence names before it only counts."""
-
-LEVEL = 0.05
-"""The p-value up to which a sentence names a variable."""
 
 LOSS_ROUNDING = 1e-9
 """Loss of explained inertia that is rounding."""

@@ -12,6 +12,7 @@ from mercer.check import Array, Points, chunks, namespace, square_matrix
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
+from mercer.kernels.limits import Limits
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.strings import (
     ALPHABETS,
@@ -23,9 +24,6 @@ from mercer.kernels.strings import (
 )
 from mercer.points import FrozenArray
 from mercer.settings import nonnegative, number
-
-CELLS = 2**18
-"""Cells of the tables that are filled at a time: 2 MB, which a core's cache holds."""
 
 NO_LETTER = -1
 """Stands behind the end of a string that is shorter than others, and equals no letter."""
@@ -138,7 +136,7 @@ class PairedStrings(Kernel):
         values = np.empty(len(others))
         lengths = [len(t) for t in others]
         order = np.argsort(lengths, kind="stable")
-        size = max(1, CELLS // max(len(s) * max(lengths, default=0), 1))
+        size = max(1, Limits.alignment_cells // max(len(s) * max(lengths, default=0), 1))
         for part in chunks(len(others), size):
             chosen = order[part]
             block = np.full((len(chosen), lengths[chosen[-1]]), NO_LETTER)

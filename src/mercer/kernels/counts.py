@@ -19,15 +19,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members, namespace
 from mercer.errors import NoFeatureMap
 from mercer.kernels.base import Kernel
+from mercer.kernels.limits import Limits
 from mercer.kernels.pairs import Aligned, AllPairs, Pairs
 from mercer.points import Paired, Rows
-
-COMMON = 1 / 8
-"""What more than this share of the points hold is multiplied densely: a sparse product takes ten
-nanoseconds for a pair of points that hold it, a dense one a tenth of one for every pair."""
-
-ROWS = 512
-"""Rows of a product at a time: what they share with all others, sparse, stays small."""
 
 Factor: TypeAlias = tuple[Any, Any]
 """A matrix for x and one for y, dense or sparse, with as many columns: K = A B'."""
@@ -48,7 +42,7 @@ class Counts(NamedTuple):
         """Divide the columns of a table into those most points have and those few have."""
         given = np.ones(table.shape[1]) if weights is None else weights
         holders = np.bincount(table.indices, minlength=table.shape[1])
-        is_common = holders > COMMON * table.shape[0]
+        is_common = holders > Limits.common_share * table.shape[0]
         columns = table.tocsc()
         common, rare = columns[:, is_common], columns[:, ~is_common].tocsr()
         return cls(common.toarray(), given[is_common], rare, given[~is_common])
@@ -77,7 +71,7 @@ class Counts(NamedTuple):
         n, m = pairs.shape
         values = np.empty((n, m))
         turned = other.rare.T.tocsr()
-        for rows in chunks(n, ROWS):
+        for rows in chunks(n, Limits.count_rows):
             columns = slice(rows.start if pairs.same else 0, m)
             block = values[rows, columns]
             np.matmul(weighted.common[rows], other.common[columns].T, out=block)
@@ -89,7 +83,7 @@ class Counts(NamedTuple):
 
 def _mirror(values: Array, rows: slice) -> None:
     """Copy what stands right of a block on the diagonal to below it, in pieces a cache holds."""
-    for part in chunks(len(values) - rows.stop, ROWS):
+    for part in chunks(len(values) - rows.stop, Limits.count_rows):
         below = slice(rows.stop + part.start, rows.stop + part.stop)
         values[below, rows] = values[rows, below].T
     square = values[rows, rows]

@@ -23,9 +23,8 @@ from mercer.check import (
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
+from mercer.kernels.limits import Limits
 from mercer.kernels.probing import (
-    DIRECT_POINTS,
-    FEWEST_PROBED,
     chance,
     gram_matrix,
     is_probed,
@@ -308,7 +307,7 @@ class _Subject:
         tolerance = allowance * (float(np.linalg.norm(K)) + evaluation)
         if smallest >= -tolerance:
             rows, why = np.arange(len(K)), ""
-        if smallest >= -tolerance or len(K) <= DIRECT_POINTS:
+        if smallest >= -tolerance or len(K) <= Limits.direct_points:
             values = eigenvalues(K)
             smallest = float(values[0])
             tolerance = allowance * (float(np.max(np.abs(values))) + evaluation)
@@ -400,10 +399,12 @@ def _on_points(
 
 
 def _scope(n: int, probed: int) -> str:
-    if n <= DIRECT_POINTS:
+    if n <= Limits.direct_points:
         return f"on all {n} points"
     what = "random subset" if probed == 1 else "random subsets"
-    return f"on {probed} {what} of {FEWEST_PROBED} to {DIRECT_POINTS} of the {n} points"
+    return (
+        f"on {probed} {what} of {Limits.fewest_probed} to {Limits.direct_points} of the {n} points"
+    )
 
 
 def _standing(verdict: Verdict, kernel: Kernel) -> str:

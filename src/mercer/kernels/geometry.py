@@ -24,6 +24,7 @@ from mercer.kernels.definite import (
     outcome,
     positive_definite,
 )
+from mercer.kernels.limits import Limits
 from mercer.kernels.measures import Measure, transform_of
 from mercer.kernels.pairs import SAFE_SQUARE
 from mercer.kernels.text import kernel as read
@@ -35,9 +36,6 @@ CENTRE_SUM = 1e-8
 
 CANCELLATION = 16.0
 """K_ii + K_jj - 2K_ij is known to within this many roundings of |K_ii| + |K_jj|."""
-
-TRIANGLE_POINTS = 1500
-"""Up to this many points all triangles are examined; n³ comparisons take seconds here."""
 
 TRIANGLE_ROUNDING = 8.0
 """Roundings of the longest side by which a triangle inequality may fail and still hold."""
@@ -279,8 +277,9 @@ def _sum_zero(axis: Array, alpha: Array) -> Array:
 def _triangles(d: Array, roundoff: float) -> str:
     """Return the worst broken triangle inequality, or that there is none."""
     n = len(d)
-    if n > TRIANGLE_POINTS:
-        return f"and the triangle inequalities of more than {TRIANGLE_POINTS} points are not tried"
+    most = Limits.triangle_points
+    if n > most:
+        return f"and the triangle inequalities of more than {most} points are not tried"
     worst, triple = 0.0, (0, 0, 0)
     for k in range(n):
         excess = d - d[:, k, None] - d[None, k, :]

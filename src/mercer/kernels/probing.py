@@ -11,16 +11,8 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 from mercer.check import Array, Points, as_numpy, finite, how_many, part_of, rows_of
 from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.base import Kernel
+from mercer.kernels.limits import Limits
 from mercer.kernels.pairs import AllPairs
-
-DIRECT_POINTS = 1000
-"""Up to this many points the whole Gram matrix is decomposed: a fraction of a second."""
-
-FEWEST_PROBED = 200
-"""Random subsets hold from this many points to `DIRECT_POINTS`."""
-
-REPEATED_POINTS = 50
-"""A kernel is evaluated twice on this many points to see whether chance has a part in it."""
 
 REORDERING = 10.0
 """Threads may add in another order: two calls differ by less than this times n·u·max|K|."""
@@ -70,7 +62,7 @@ def part_of_points(x: Points, start: int, stop: int) -> Points:
 
 def is_probed(n: int) -> bool:
     """Whether so many points are too many to look at all of them."""
-    return n > DIRECT_POINTS
+    return n > Limits.direct_points
 
 
 def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[Array]:
@@ -79,7 +71,7 @@ def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[A
         yield np.arange(n)
         return
     for _ in range(count):
-        size = int(generator.integers(FEWEST_PROBED, DIRECT_POINTS, endpoint=True))
+        size = int(generator.integers(Limits.fewest_probed, Limits.direct_points, endpoint=True))
         yield np.sort(generator.choice(n, size, replace=False))
 
 
@@ -144,7 +136,7 @@ def failing_pair(kernel: Kernel, x: Points) -> tuple[int, int] | None:
 
 def chance(kernel: Kernel, x: Points) -> str:
     """Return where two evaluations on the same points differ beyond rounding; empty if nowhere."""
-    some = part_of_points(x, 0, REPEATED_POINTS)
+    some = part_of_points(x, 0, Limits.repeated_points)
     first, second = gram_matrix(kernel, some), gram_matrix(kernel, some)
     if first.size == 0:
         return ""

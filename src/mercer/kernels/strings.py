@@ -15,16 +15,11 @@ from mercer.check import Array, Points, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
 from mercer.kernels.counts import Counted, Counts, beside, tally, without_empty_columns
+from mercer.kernels.limits import Limits
 from mercer.settings import whole
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 """Alphabets by name; any other text is an alphabet of its own letters."""
-
-LARGEST_CODE = 2**62
-"""Words are numbered below this; longer ones are numbered among those that occur."""
-
-MOST_NEIGHBOURS = 10**8
-"""Words near the words of the data are listed up to this many, 1 GB of them."""
 
 
 def alphabet_or_none(v: Any, name: str) -> str | None:
@@ -117,7 +112,7 @@ def coded(columns: Sequence[Array], size: int) -> tuple[Array, int]:
     """
     codes, total = np.zeros_like(columns[0]), 1
     for column in columns:
-        if total > LARGEST_CODE // size:
+        if total > Limits.word_code // size:
             distinct, codes = np.unique(codes, return_inverse=True)
             total = len(distinct)
         codes = codes * size + column
@@ -158,7 +153,7 @@ class StringKernel(Counted):
                 f"the features of {type(self).__name__} need an alphabet: "
                 f'{type(self).__name__}(..., alphabet="dna")'
             )
-        if len(self.alphabet) ** self.length > LARGEST_CODE:
+        if len(self.alphabet) ** self.length > Limits.word_code:
             raise NoFeatureMap(
                 f"there are too many words of {self.length} letters to give each a column; use the "
                 "kernel itself"
@@ -278,7 +273,7 @@ class MismatchSpectrum(StringKernel):
             raise InvalidParameter(
                 f"a word of {self.length} letters cannot have mismatches = {self.mismatches}"
             )
-        if len(self.alphabet) ** self.length > LARGEST_CODE:
+        if len(self.alphabet) ** self.length > Limits.word_code:
             raise InvalidParameter(
                 f"there are too many words of {self.length} letters out of {len(self.alphabet)}"
             )
@@ -293,7 +288,7 @@ class MismatchSpectrum(StringKernel):
         """Return the 0/1 table of which words are near the given ones."""
         size, length = len(self.alphabet), self.length
         each = sum(comb(length, i) * (size - 1) ** i for i in range(self.mismatches + 1))
-        if each * len(codes) > MOST_NEIGHBOURS:
+        if each * len(codes) > Limits.neighbours:
             raise InvalidInput(
                 f"{len(codes)} words of these strings have {each} neighbours each, more than can "
                 "be listed; allow fewer mismatches or take fewer strings at a time"
@@ -351,7 +346,7 @@ class GappySpectrum(StringKernel):
     def _subsequences(self, letters: Letters, starts: Array) -> csr_array:
         """Return the 0/1 table of which words are subsequences of the windows that begin there."""
         choices = list(combinations(range(self.length + self.gaps), self.length))
-        if len(choices) * len(starts) > MOST_NEIGHBOURS:
+        if len(choices) * len(starts) > Limits.neighbours:
             raise InvalidInput(
                 f"{len(starts)} windows of these strings have {len(choices)} subsequences each, "
                 "more than can be listed; allow fewer gaps or take fewer strings at a time"

@@ -47,7 +47,7 @@ def as_rows(points: Any) -> Points:
 
 
 @dataclass(frozen=True)
-class Field:
+class ColumnsOf:
     """The map that takes rows of a table to what they hold in a column or a group of columns.
 
     The columns of a group are put together as one array where all are numbers, and as tuples
@@ -223,7 +223,7 @@ class Columns(Composite):
         rows = as_rows(table)
         if not isinstance(rows, Rows):
             names = dict.fromkeys(name for row in members(rows) for name in row)
-            rows = Rows({name: Field(name)(rows) for name in names})
+            rows = Rows({name: ColumnsOf(name)(rows) for name in names})
         return Columns(guessed_kernels(rows), weights=MIXED)
 
     @property
@@ -245,8 +245,8 @@ class Columns(Composite):
         weights = {} if self.weights is None else {"weights": self.weights}
         return {**weights, "product": self.product, "missing": self.missing}
 
-    def _field(self, child: str) -> Field:
-        return Field(next(key for key, _ in self.blocks if name_of(key) == child))
+    def _field(self, child: str) -> ColumnsOf:
+        return ColumnsOf(next(key for key, _ in self.blocks if name_of(key) == child))
 
     def seen_by(self, child: str, x: Points) -> Points:
         return self._field(child)(x)

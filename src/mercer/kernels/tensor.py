@@ -17,7 +17,7 @@ from mercer.points import Paired
 
 
 @dataclass(frozen=True)
-class Part:
+class Projection:
     """The map that takes points of a product space to their i-th parts."""
 
     index: int
@@ -50,16 +50,16 @@ class Tensor(Composite):
         return False
 
     def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
-        return pairs.mapped(Part(int(child)))
+        return pairs.mapped(Projection(int(child)))
 
     def seen_by(self, child: str, x: Points) -> Points:
-        return Part(int(child))(x)
+        return Projection(int(child))(x)
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         raise NotDifferentiable("points of a product space are not vectors: no slopes")
 
     def part_features(self, x: Points) -> list[Array]:
-        return [k.features(Part(i)(x)) for i, k in enumerate(self.parts)]
+        return [k.features(Projection(i)(x)) for i, k in enumerate(self.parts)]
 
     def text(self, name: Name) -> tuple[str, int]:
         inner = ", ".join(k.text(name)[0] for k in self.parts)

@@ -20,8 +20,8 @@ from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.distances import (
     METRICS,
-    TILE,
     Distances,
+    Limits,
     distances_of,
     names_of,
     read_cross,
@@ -150,6 +150,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
     Yao, lecture 1; for the corrections Lingoes (1971), Cailliez (1983).
     """
 
+    limits: ClassVar[Limits] = Limits()
+
     equivalents: ClassVar[Mapping[str, str]] = {"dissimilarity": "metric"}
 
     def __init__(  # noqa: PLR0913  (the settings of a model, all but one by name)
@@ -258,13 +260,14 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         """Return the eigenpairs, all of them or the leading ones, and keep what was found out."""
         n = operator.shape[0]
         count = n if self.n_components is None else min(self.n_components, n)
-        is_whole = chosen_method(n, count, self.method) == "dense"  # then all are found at once
+        is_whole = chosen_method(n, count, self.method, self.limits) == "dense"  # which finds all
         spectrum = leading(
             operator,
             n if is_whole else count,
             tol=self.tol,
             method=self.method,
             random_state=self.seed_,
+            limits=self.limits,
         )
         if len(spectrum.values) == n:
             self._all[when] = spectrum.values
@@ -380,7 +383,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             d = self._rows
             if self.correction in CORRECTIONS:
                 d = corrected_square(d, self.correction, self.correction_constant_)
-            means = np.concatenate([(d[rows] / unit) ** 2 @ w for rows in chunks(len(d), TILE)])
+            parts = chunks(len(d), self.limits.tile)
+            means = np.concatenate([(d[rows] / unit) ** 2 @ w for rows in parts])
             squares = means - 0.5 * float(w @ means)
         F = np.asarray(self.embedding_, dtype=np.float64)
         inertias = self.spectrum_.values[: self.n_components_]

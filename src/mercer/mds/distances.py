@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
+from mercer import spectrum
 from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
@@ -25,14 +27,24 @@ from mercer.points import matrix_of
 METRICS = ("precomputed", *NAMED)
 """Data of a model: distances, or rows whose distances have a name."""
 
-WHOLE = 1_000
-"""Points up to which the whole matrix is decomposed at once; of more a thread takes as many."""
 
-TILE = 512
-"""Rows and columns examined at a time, together with their mirror image."""
+@dataclass(frozen=True)
+class Limits(spectrum.Limits):
+    """The same limits as of all axes, and how much of the distances is looked at at a time.
 
-PANEL = 80_000
-"""Numbers of a panel of rows that is squared and multiplied while it is in a core's cache."""
+    >>> Limits().whole, Limits().dense
+    (1000, 1000)
+    """
+
+    whole: int = 1_000
+    """Points, or columns, up to which one matrix is decomposed; of more a thread takes as many."""
+
+    tile: int = 512
+    """Rows and columns examined at a time, together with their mirror image."""
+
+    panel: int = 80_000
+    """Numbers of a panel of rows that is squared and multiplied while it is in a core's cache."""
+
 
 SAFE_FOURTH = 1e70
 """Fourth powers of distances below this, and of distances above its inverse, are doubles."""
@@ -124,8 +136,8 @@ def _refuse(d: Array, missing: bool) -> bool:
     Tell whether some differ from their mirror image by what is taken for rounding.
     """
     largest, worst, place, has_missing = 0.0, 0.0, (0, 0), False
-    for rows in chunks(len(d), TILE):
-        for columns in chunks(len(d), TILE):
+    for rows in chunks(len(d), Limits.tile):
+        for columns in chunks(len(d), Limits.tile):
             if columns.start < rows.start:
                 continue
             upper, lower = d[rows, columns], d[columns, rows].T
@@ -254,7 +266,7 @@ class Distances:
     def _panels(self, part: slice) -> Iterator[tuple[slice, Array]]:
         """Yield consecutive rows of d², in memory that is used again."""
         n = len(self.distances)
-        size = max(1, PANEL // n)
+        size = max(1, Limits.panel // n)
         memory = np.empty((min(size, n), n))
         for rows in chunks(part.stop - part.start, size):
             rows = slice(part.start + rows.start, part.start + rows.stop)
@@ -284,7 +296,7 @@ class Distances:
                     squares += 0.25 * float(weights[rows] @ (panel @ weights))
             return np.array(squares)
 
-        total = self.engine.sum_over_rows(work, n, WHOLE)
+        total = self.engine.sum_over_rows(work, n, Limits.whole)
         images *= -0.5
         return images, float(total)
 

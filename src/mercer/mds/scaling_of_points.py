@@ -11,7 +11,7 @@ from mercer.check import Array
 from mercer.gram import Gram
 from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
-from mercer.mds.distances import WHOLE, unit_of
+from mercer.mds.distances import Limits, unit_of
 from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, around, clusters, leading, signs
 
@@ -50,7 +50,7 @@ class PointAxes:
         n, p = y.shape
         noise = float(np.sum((ENTRY_ROUNDING * largest / unit) ** 2))
         threshold = max(max(n, p) * float(np.finfo(float).eps) * float(np.sum(y * y)), noise)
-        if min(n, p) <= WHOLE:
+        if min(n, p) <= Limits.whole:
             spectrum, axes = _whole(y, count, threshold)
         else:
             gram = Gram(Linear(), centred / unit)
@@ -70,7 +70,7 @@ class PointAxes:
         """Return all n eigenvalues, of which those beyond the dimension are zero."""
         y = np.sqrt(w)[:, None] * ((x - self.origin - self.drift) / self.unit)
         n, p = y.shape
-        if min(n, p) <= WHOLE:
+        if min(n, p) <= Limits.whole:
             values = np.linalg.svd(y, compute_uv=False) ** 2
         else:
             small = y @ y.T if n < p else y.T @ y

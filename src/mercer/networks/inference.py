@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
@@ -381,11 +383,17 @@ def bootstrap_edges(
     x: Array, how: Inference, confidence: float, draws: Resampling
 ) -> tuple[Array, Array]:
     """Return percentile intervals of coefficients over samples of the replicates."""
-    rng, estimates = np.random.default_rng(draws.seed), []
-    for done in range(1, draws.count + 1):
-        estimates.append(how.estimates(x[rng.integers(0, len(x), len(x))]))
-        if draws.progress is not None:
-            draws.progress(done, draws.count)
+    rng, estimates = np.random.default_rng(draws.seed), list[Array]()
+    samples = (rng.integers(0, len(x), len(x)) for _ in range(draws.count))
+
+    def work(sample: Array, stop: Event) -> Array:
+        return how.estimates(x[sample])
+
+    with closing(draws.in_order(work, samples)) as results:
+        for done, result in enumerate(results, 1):
+            estimates.append(result)
+            if draws.progress is not None:
+                draws.progress(done, draws.count)
     found = np.stack(estimates)
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(found, [tail, 1.0 - tail], axis=0)

@@ -290,7 +290,7 @@ def _studied(
         curve=curve,
         answer=decide(curve.sizes, curve.ratio, curve.samples, confidence, p_values[every]),
         pairs=pairs,
-        networks=_networks(data, how, left_out[starts], confidence, seed),
+        networks=_networks(data, how, left_out[starts], confidence, resampling),
         map=map_networks(drawn, drawing.full, compare, data.conditions),
         repeated=repeated_share(data),
     )
@@ -364,14 +364,12 @@ def _left_out(data: Expression, how: Any) -> Array:
 
 
 def _networks(
-    data: Expression, how: Any, full: Array, confidence: float, seed: int
+    data: Expression, how: Any, full: Array, confidence: float, resampling: Resampling
 ) -> dict[str, Network]:
     if isinstance(how, Inference):
+        draws = replace(DRAWS, seed=resampling.seed, threads=resampling.threads)
         return {
-            name: replace(
-                infer_weights(data.of(c), how, confidence, replace(DRAWS, seed=seed)),
-                names=data.genes,
-            )
+            name: replace(infer_weights(data.of(c), how, confidence, draws), names=data.genes)
             for c, name in enumerate(data.conditions)
         }
     return {

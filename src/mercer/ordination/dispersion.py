@@ -14,6 +14,7 @@ from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
 from mercer.estimator import one_of
 from mercer.ordination.designs import Cloud, factor_columns, groups_of
+from mercer.ordination.permanova import TIES
 from mercer.progress import Progress, followed
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled
@@ -28,9 +29,6 @@ STEPS = 10_000
 
 SETTLED = 1e-13
 """A step below this share of the spread of a group ends the search for its median."""
-
-TIES = 1e-9
-"""A share of F within which a permutation ties with the observed one: sums of other roundings."""
 
 BATCH = 64
 """Permutations that a thread takes at a time."""

@@ -12,10 +12,10 @@ readers without scripts as SVG that needs no library.
 
 from mercer.page.reproduce import Reading as Reading
 from mercer.page.sections import Section as Section
-from mercer.page.studies import importance_section as importance_section
-from mercer.page.studies import jackknife_section as jackknife_section
-from mercer.page.studies import path_section as path_section
-from mercer.page.studies import preimage_section as preimage_section
-from mercer.page.studies import stability_section as stability_section
+from mercer.page.study_sections import importance_section as importance_section
+from mercer.page.study_sections import jackknife_section as jackknife_section
+from mercer.page.study_sections import path_section as path_section
+from mercer.page.study_sections import preimage_section as preimage_section
+from mercer.page.study_sections import stability_section as stability_section
 from mercer.page.write import document as document
 from mercer.page.write import report as report

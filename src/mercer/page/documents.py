@@ -24,9 +24,7 @@ from mercer.pictures.replicates import (
     replicate_pairs,
 )
 from mercer.pictures.scene import Sheet
-
-LEVEL = 0.05
-"""The level at which a sentence says that two kernels agree."""
+from mercer.settings import LEVEL
 
 
 def sections_of_comparison(found: Comparison, agreed: Consensus | None = None) -> list[Section]:

@@ -29,7 +29,7 @@ from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
 from mercer.reading import Variables
-from mercer.spectrum import STORED, Spectrum
+from mercer.spectrum import Limits, Spectrum
 
 MISSING = "(missing)"
 """The level of a factor that individuals without a label have."""
@@ -271,7 +271,7 @@ def _of_embedding(model: Any) -> dict[str, Any]:
     if spectrum is None:
         return {**found, "shares": None, "inertias": None}
     # Above this size all eigenvalues, and so Σ|λ|, would take longer than the page.
-    shares = model.shares_ if len(F) <= STORED else None
+    shares = model.shares_ if len(F) <= Limits.stored else None
     return {**found, "shares": shares, "inertias": np.sum(weights[:, None] * F**2, axis=0)}
 
 

@@ -38,19 +38,14 @@ from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear
 from mercer.pca.feature_space import place_of, place_points
 from mercer.pca.streams import KernelStream
-from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
 from mercer.reading import Individuals, Variables
 from mercer.reading.model import remark_axes, warn_of_units
 from mercer.settings import RandomState, number, seed_of, whole
-from mercer.spectrum import STORED, Spectrum, leading
+from mercer.spectrum import Limits, Spectrum, leading
 from mercer.spectrum.leading import METHODS
 from mercer.store import CheckpointFile, fingerprint, kernel_identity, read_run
-
-FIRST = 16
-"""Axes of many individuals that are found first where a share of the inertia is asked for."""
-
 
 ROWS = 2**17
 """Individuals whose share of the axes is compared with what there is of them at a time."""
@@ -190,6 +185,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
         "alpha": "the penalty of mercer.preimage",
         "remove_zero_eig": "what is always done",
     }
+
+    limits: ClassVar[Limits] = Limits()
 
     _anchors: Any
     stays_on_device: ClassVar[bool] = True
@@ -349,22 +346,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
 
     def _leading(self, centred: Centred, checkpoint: CheckpointFile | None = None) -> Spectrum:
         n, asked = centred.shape[0], axes_asked(self.n_components)
-        if not isinstance(asked, float) or n <= STORED:
+        if not isinstance(asked, float) or n <= self.limits.stored:
             return self._found(centred, self._count(n), checkpoint)
         kept = None if checkpoint is None else checkpoint.load()
-        count = FIRST if kept is None else max(FIRST, int(kept["count"]))
+        count = self.limits.first_axes
+        if kept is not None:
+            count = max(count, int(kept["count"]))
         while True:
             spectrum = self._found(centred, min(count, n), checkpoint)
             total = spectrum.trace + spectrum.trace_error
             reached = float(np.sum(np.maximum(spectrum.values, 0.0))) / total if total > 0 else 1.0
             if reached >= asked or len(spectrum.values) < min(count, n):
                 return spectrum
-            if count >= MOST_SOUGHT:
+            if count >= self.limits.most_axes:
                 given = Advice("n_components", asked)
                 raise InvalidParameter(
                     f"{given}: {count} axes hold {reached:.3g} of the inertia, and "
-                    f"of more than {STORED} individuals no more are sought; give the number of "
-                    "axes, or a smaller share",
+                    f"of more than {self.limits.stored} individuals no more are sought; give the "
+                    "number of axes, or a smaller share",
                     given,
                 )
             count *= 2
@@ -381,6 +380,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
             landmarks=self._landmarks(),
             random_state=self.seed_,
             checkpoint=checkpoint,
+            limits=self.limits,
         )
 
     def _resolved(self, points: Any) -> Kernel:
@@ -411,17 +411,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
         asked = axes_asked(self.n_components)
         if isinstance(asked, int):
             return asked
-        if n > STORED:
+        if n > self.limits.stored:
             every, ten = Advice("n_components", None), Advice("n_components", 10)
             raise InvalidParameter(
-                f"{every} takes the whole matrix of {n} individuals; beyond {STORED} give a "
-                f"number, for example {ten}",
+                f"{every} takes the whole matrix of {n} individuals; beyond {self.limits.stored} "
+                f"give a number, for example {ten}",
                 *(every, ten),
             )
         return n
 
     def _method(self, n: int) -> str:
-        is_whole = not isinstance(axes_asked(self.n_components), int) and n <= STORED
+        is_whole = not isinstance(axes_asked(self.n_components), int) and n <= self.limits.stored
         return "dense" if is_whole else self.method
 
     def _keep(self, spectrum: Spectrum, centred: Centred, total: float, points: Any) -> None:

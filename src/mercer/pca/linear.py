@@ -49,7 +49,7 @@ from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import remark_axes, warn_constant
 from mercer.settings import whole
-from mercer.spectrum import decomposes_columns, from_covariances, leading
+from mercer.spectrum import Limits, decomposes_columns, from_covariances, leading
 
 CONSTANT_COLUMNS = ("exclude", "error")
 
@@ -118,6 +118,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         "scale_unit": "standardize",
     }
 
+    limits: ClassVar[Limits] = Limits()
+
     _stream: Moments | None = None
     _drift: tuple[Drift, ...] = ()
 
@@ -169,7 +171,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
                 data,
                 weights,
                 by_column=self.standardize,
-                has_scatter=decomposes_columns(n, p, count),
+                has_scatter=decomposes_columns(n, p, count, self.limits),
                 tell=tell,
             )
         table = self._standardised(table)
@@ -298,7 +300,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     def _keep(self, table: CentredTable, count: int, total: float) -> None:
         has_rows = self._stream is None and not getattr(table, "is_elsewhere", False)
-        spectrum = leading(table, count) if has_rows else from_covariances(table, count)
+        if has_rows:
+            spectrum = leading(table, count, limits=self.limits)
+        else:
+            spectrum = from_covariances(table, count, self.limits)
         kept = int(np.sum(spectrum.values > spectrum.threshold))
         asked = axes_asked(self.n_components)
         if isinstance(asked, float) and kept:

@@ -34,8 +34,8 @@ from mercer.pictures.scene import (
     Lines,
     Linked,
     Mark,
+    Markers,
     Panel,
-    Points,
     Rule,
     spanned,
 )
@@ -216,7 +216,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     >>> biplot.describe(model).notes[0][:35]
     'Arrows are correlations multiplied '
     >>> answers = MCA().fit({"a": ["x", "x", "y", "y"], "b": ["u", "u", "u", "v"]})
-    >>> [mark.name for mark in biplot.describe(answers).of_kind(Points)]
+    >>> [mark.name for mark in biplot.describe(answers).of_kind(Markers)]
     [None, 'categories']
     """
     if is_model(values):
@@ -251,7 +251,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     if any(isinstance(mark, Arrows) for mark in marks):
         notes.insert(0, f"Arrows are correlations multiplied by {factor:.3g}.")
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
-    tips = [mark for mark in marks if isinstance(mark, Arrows | Points)]
+    tips = [mark for mark in marks if isinstance(mark, Arrows | Markers)]
     x, y = (
         spanned(np.array(side.limits), *(getattr(tip, name) for tip in tips), margin=0.02)
         for name, side in (("x", base.x), ("y", base.y))
@@ -313,7 +313,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
     marker: Any = "triangle" if elements.of == "columns" else "diamond"
     look = {"colour": VIOLET if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
     name = elements.of if len(rows) else None
-    yield Points(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
+    yield Markers(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
     inks = (str(look["colour"]),) * len(rows)
     named = Labels(x, y, ids.names, inks, size=8.5, most=LIMITS.map_categories, ids=ids)
     yield replace(named, is_bold=True, covers=True)

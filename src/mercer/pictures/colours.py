@@ -95,7 +95,7 @@ class Scale:
         return STOPS[self.kind]
 
 
-class Group(NamedTuple):
+class FactorLevel(NamedTuple):
     """The rows of one level of a factor, and how it is drawn."""
 
     name: str
@@ -109,7 +109,7 @@ class Coloured(NamedTuple):
 
     title: str
     numbers: Array | None
-    groups: tuple[Group, ...]
+    groups: tuple[FactorLevel, ...]
 
 
 def hexes(scale: Scale) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def coloured(colour: Any, count: int) -> Coloured:
     ['a', 'b', 'missing']
     """
     if colour is None:
-        return Coloured("", None, (Group("", np.arange(count), BLUE, "circle"),))
+        return Coloured("", None, (FactorLevel("", np.arange(count), BLUE, "circle"),))
     title = str(getattr(colour, "name", None) or "")
     values = np.asarray(getattr(colour, "values", colour))
     if values.shape != (count,):
@@ -174,12 +174,12 @@ def coloured(colour: Any, count: int) -> Coloured:
     return Coloured(title, None, _groups(values))
 
 
-def _groups(values: Array) -> tuple[Group, ...]:
+def _groups(values: Array) -> tuple[FactorLevel, ...]:
     texts = np.array([MISSING if _is_missing(v) else str(v) for v in values.tolist()], object)
     is_missing = np.array([_is_missing(v) for v in values.tolist()], bool)
     levels = sorted({str(t) for t in texts[~is_missing]})
     groups = [
-        Group(
+        FactorLevel(
             level,
             np.flatnonzero((texts == level) & ~is_missing),
             PALETTE[i % len(PALETTE)],
@@ -188,7 +188,7 @@ def _groups(values: Array) -> tuple[Group, ...]:
         for i, level in enumerate(levels)
     ]
     if is_missing.any():
-        groups.append(Group(MISSING, np.flatnonzero(is_missing), GREY, "cross"))
+        groups.append(FactorLevel(MISSING, np.flatnonzero(is_missing), GREY, "cross"))
     return tuple(groups)
 
 

@@ -17,8 +17,8 @@ from mercer.pictures.scene import (
     Drawing,
     Lines,
     Mark,
+    Markers,
     Panel,
-    Points,
     Rule,
     Sheet,
     spanned,
@@ -66,7 +66,7 @@ def curves(  # noqa: PLR0913  (what to show is an argument each, none of which i
     places = [x]
     if points is not None:
         p = real_array(points, "points")
-        marks.append(Points(p[:, 0], p[:, 1], colour=INK, size=5.0, opacity=1.0))
+        marks.append(Markers(p[:, 0], p[:, 1], colour=INK, size=5.0, opacity=1.0))
         heights.append(p[:, 1])
         places.append(p[:, 0])
     sides = Axis(names[0], spanned(*places, margin=0.02)), Axis(names[1], spanned(*heights))
@@ -101,7 +101,7 @@ def shepard(values: Any, *, title: str = "Shepard diagram") -> Panel:
     rows = order[::step]
     notes = (f"One pair of every {step} is drawn.",) if step > 1 else ()
     marks = (
-        Points(given[rows], found[rows], colour=BLUE, size=4.0, opacity=0.6, name="distances"),
+        Markers(given[rows], found[rows], colour=BLUE, size=4.0, opacity=0.6, name="distances"),
         Lines(given[order], fitted[order], colour=ORANGE, width=2.0, name="disparities"),
     )
     x = Axis("dissimilarity", spanned(given, np.zeros(1)))
@@ -151,7 +151,7 @@ def residuals(
     rows, notes = thinned(len(x))
     shown = None if names is None else tuple(names)[rows]
     marks: list[Mark] = [
-        Points(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown),
+        Markers(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown),
         Rule(0.0, colour=INK, dash="solid"),
     ]
     ends = [y, np.zeros(1)]
@@ -213,7 +213,7 @@ def against_observed(
     ends = spanned(x, y)
     shown = None if names is None else tuple(names)[rows]
     line = Lines(np.array(ends), np.array(ends), colour=GREY, dash="dashed", name="equal")
-    points = Points(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown)
+    points = Markers(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown)
     return Panel(
         (points, line), Axis("fitted", ends), Axis("observed", ends), title=title, notes=notes
     )

@@ -25,14 +25,14 @@ from mercer.pictures.scene import (
     Lines,
     Mark,
     Marker,
+    Markers,
     Panel,
-    Points,
     Sheet,
     Texts,
     spanned,
 )
 from mercer.reading.links import percent, short
-from mercer.settings import whole
+from mercer.settings import LEVEL, whole
 
 VARIABLES, STANDS = 4, 16
 """Variables whose arrows are drawn, and individuals at which they are."""
@@ -42,9 +42,6 @@ REACH = 0.2
 
 HEAD, SPREAD = 0.3, 0.45
 """The length of an arrow's head, as a share of its own, and half its angle."""
-
-LEVEL = 0.05
-"""The p-value up to which a bar is coloured."""
 
 NORMAL = 1.96
 """Standard errors on each side of a bar's end, for 95 %."""
@@ -99,7 +96,7 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     factor = REACH * float(np.ptp(xy, axis=0).max(initial=0.0)) / longest if longest > 0 else 1.0
     base = individuals.describe(read, axes=axes, spectrum=spectrum, labels=0)
     marks: list[Mark] = [
-        replace(m, colour=GREY, opacity=0.35, is_painted=False) if isinstance(m, Points) else m
+        replace(m, colour=GREY, opacity=0.35, is_painted=False) if isinstance(m, Markers) else m
         for m in base.marks
     ]
     tips, names, colours = [], [], []
@@ -255,7 +252,7 @@ def _panel(
     marks: list[Mark] = [path]
     for place, (colour, marker) in DRAWN.items():
         marks.append(
-            Points(
+            Markers(
                 where[place],
                 at,
                 colour=colour,

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.pictures.colours import LIMITS
-from mercer.pictures.scene import Arrows, Labels, Panel, Points
+from mercer.pictures.scene import Arrows, Labels, Markers, Panel
 
 WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}
 """The widths of letters in sizes of their font; a little more than DejaVu's, to be safe."""
@@ -311,7 +311,7 @@ def placements(
         return _in_box(px, py, x, y, box)
 
     marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
-    solid = [at(m.x, m.y) for m in panel.marks if isinstance(m, Points | Arrows)]
+    solid = [at(m.x, m.y) for m in panel.marks if isinstance(m, Markers | Arrows)]
     busy = np.vstack([*solid, np.zeros((0, 2))])
     origin = at(np.zeros(1), np.zeros(1))[0]
     tips = np.vstack(

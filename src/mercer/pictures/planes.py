@@ -20,8 +20,8 @@ from mercer.pictures.scene import (
     Lines,
     Linked,
     Mark,
+    Markers,
     Panel,
-    Points,
     spanned,
 )
 from mercer.reading import Individuals, Outliers, Supplementary
@@ -88,8 +88,9 @@ class Plane(NamedTuple):
         return shares
 
     def rank(self) -> Array:
-        """Return the rows, best represented first; by distance where cos2 is not known."""
-        worth = self.quality() if hasattr(self.individuals, "cos2") else np.hypot(*self.xy.T)
+        """Return the rows, those first that make most of the plane: the heaviest, farthest out."""
+        weights = getattr(self.individuals, "weights", None)
+        worth = np.hypot(*self.xy.T) * (1.0 if weights is None else np.sqrt(weights))
         order: Array = np.argsort(-np.where(np.isnan(worth), -1.0, worth), kind="stable")
         return order
 
@@ -136,7 +137,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     ellipses : {"concentration", "confidence"}, optional
         Around each group: a share ``confidence`` of a normal law, or the mean so probably.
     labels : int
-        How many individuals to name, the best represented first; those without room are left out.
+        How many individuals to name: those that make most of the plane, where there is room.
     supplementary : Supplementary or Individuals, optional
         Drawn hollow; categories as squares at the barycentres of their members.
     rows : array of int, optional
@@ -163,7 +164,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     shown = None if rows is None else np.asarray(rows, int)
     marks, notes = _cloud(plane, plane.colours(colour), limits, shown)
     if isinstance(colour, str):  # what the colour means belongs to this plane
-        marks = [replace(m, is_painted=False) if isinstance(m, Points) else m for m in marks]
+        marks = [replace(m, is_painted=False) if isinstance(m, Markers) else m for m in marks]
     if ellipses is not None and len(axes) == 2:
         lines, remarks = _ellipses(plane, plane.colours(colour), ellipses, confidence)
         marks, notes = [*lines, *marks], [*notes, *remarks]
@@ -220,16 +221,16 @@ def clouds(  # noqa: PLR0913  (the look of the points)
     rows: Array | None = None,
     size: float = 5.5,
     opacity: float = 0.85,
-) -> tuple[Points, ...]:
+) -> tuple[Markers, ...]:
     """Return points in two or three columns: coloured by a scale, or one set for each group.
 
     ``labels`` are those of the individuals that the rows are; ``rows`` those to draw.
     """
 
-    def points(some: Array, colour: str | Scale, marker: Any, name: str | None) -> Points:
+    def points(some: Array, colour: str | Scale, marker: Any, name: str | None) -> Markers:
         ids = None if labels is None else linked(labels, some)
         x, y, *z = at[some].T
-        return Points(
+        return Markers(
             x,
             y,
             z[0] if z else None,
@@ -334,7 +335,7 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
         ids = linked(labels, np.arange(len(labels)), "supplementary")
         names = ids.names
         marks.append(
-            Points(
+            Markers(
                 x,
                 y,
                 colour=INK,
@@ -352,17 +353,17 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
         x, y = _flat(parts.categories.coordinates[:, k]).T
         names = parts.categories.levels
         marks.append(
-            Points(x, y, colour=RED, marker="square", size=7.0, name="categories", names=names)
+            Markers(x, y, colour=RED, marker="square", size=7.0, name="categories", names=names)
         )
         marks.append(Labels(x, y, names, (RED,) * len(names), size=9.0))
     return marks
 
 
 def _named(plane: Plane, count: int, marks: list[Mark]) -> Labels:
-    """Return labels of the individuals drawn, best represented first, coloured as their points."""
+    """Return labels of the individuals drawn, in the order of `rank`, coloured as their points."""
     colour: dict[int, str] = {}
     for mark in marks:
-        if isinstance(mark, Points) and mark.ids is not None and mark.ids.of == "individuals":
+        if isinstance(mark, Markers) and mark.ids is not None and mark.ids.of == "individuals":
             ink = mark.colour if isinstance(mark.colour, str) else INK
             colour.update(dict.fromkeys(mark.ids.rows.tolist(), ink))
     rows = np.array([i for i in plane.rank().tolist() if i in colour], int)
@@ -426,7 +427,7 @@ def outliers(
     ids = linked(read.labels, apart)
     marks: list[Mark] = [*clouds(at, coloured(colour, len(at)), read.labels, rows=shown)]
     x, y = at[apart].T
-    marks.append(Points(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
+    marks.append(Markers(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
     inks = (INK,) * len(apart)
     marks.append(Labels(x, y, ids.names, inks, most=labels, ids=ids))
     said = told_outliers(found)

@@ -18,8 +18,8 @@ from mercer.pictures.scene import (
     Labels,
     Lines,
     Mark,
+    Markers,
     Panel,
-    Points,
     Rule,
     Sheet,
     Texts,
@@ -105,7 +105,7 @@ def _scatter(study: ReplicateStudy, last: int) -> list[Mark]:
     at, heights = curve.sizes.astype(float), np.sqrt(np.maximum(curve.scatter, 0.0))
     marks: list[Mark] = [
         Lines(at, heights, colour=BLUE, width=2.0, name="to the own condition"),
-        Points(at, heights, colour=BLUE, opacity=1.0),
+        Markers(at, heights, colour=BLUE, opacity=1.0),
     ]
     beyond = np.arange(int(at[-1]), last + 1).astype(float)
     if len(beyond) > 1 and curve.separation[-1] > 0 and curve.law[1] > 0:
@@ -161,14 +161,14 @@ def replicate_map(
             x, y = found.coordinates[mine & (found.sizes == m)].T
             names = (f"{name}, {m} replicates",) * len(x)
             size = 2.0 + 3.0 * float(m) / largest
-            marks.append(Points(x, y, colour=colour, size=size, opacity=0.3, names=names))
+            marks.append(Markers(x, y, colour=colour, size=size, opacity=0.3, names=names))
         sizes, places = found.trajectory(c)
         x, y = places.T
         steps = tuple(f"{name}, mean of {m} replicates" for m in sizes[:-1])
         marks += [
             Lines(x, y, colour=colour, width=2.2),
-            Points(x[:-1], y[:-1], colour=colour, size=4.5, opacity=1.0, names=steps),
-            Points(x[-1:], y[-1:], None, colour, "diamond", 9.0, opacity=1.0, name=name),
+            Markers(x[:-1], y[:-1], colour=colour, size=4.5, opacity=1.0, names=steps),
+            Markers(x[-1:], y[-1:], None, colour, "diamond", 9.0, opacity=1.0, name=name),
         ]
         ends.append(places[-1])
         colours.append(colour)
@@ -216,7 +216,7 @@ def replicate_pairs(
         marks.append(Lines(np.array([low, high]), np.array([y, y]), colour=colour, width=2.2))
         if answer.number is not None and answer.number <= top:
             at = np.array([float(answer.number)])
-            marks.append(Points(at, np.array([y]), colour=colour, size=7.0, opacity=1.0))
+            marks.append(Markers(at, np.array([y]), colour=colour, size=7.0, opacity=1.0))
             texts, where = (str(answer.number),), at
         else:
             texts, where = ("none named",), np.array([top / 1.4])

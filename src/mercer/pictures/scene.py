@@ -50,7 +50,7 @@ class Ids:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class Markers:
     """Markers, in one colour or coloured by numbers; ``names`` are shown by a pointing device.
 
     ``is_painted`` where the colour is that of a column of the data, called ``by``, for which a
@@ -200,7 +200,7 @@ class Labels:
     covers: bool = False
 
 
-Mark: TypeAlias = Points | Lines | Arrows | Bars | Band | Rule | Field | Surface | Texts | Labels
+Mark: TypeAlias = Markers | Lines | Arrows | Bars | Band | Rule | Field | Surface | Texts | Labels
 
 
 @dataclass(frozen=True, eq=False)

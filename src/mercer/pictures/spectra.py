@@ -20,8 +20,8 @@ from mercer.pictures.scene import (
     Drawing,
     Lines,
     Mark,
+    Markers,
     Panel,
-    Points,
     Rule,
     Texts,
     logarithmic,
@@ -93,7 +93,7 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
     marks: list[Mark] = []
     if is_log:
         marks.append(Lines(k, shown, colour=BLUE, name="observed"))
-        marks.append(Points(k, shown, colour=BLUE, size=3.5))
+        marks.append(Markers(k, shown, colour=BLUE, size=3.5))
     else:
         kept = len(shown) if horn is None else horn.n_components
         colours = tuple(
@@ -229,7 +229,7 @@ def eigenvalues(values: Any, *, title: str = "Eigenvalues") -> Panel:
         if part.any():
             names = tuple(f"λ{i} = {v:.6g}" for i, v in zip(k[part], found[part], strict=True))
             label = name if is_low.any() else None
-            marks.append(Points(k[part], found[part], colour=colour, name=label, names=names))
+            marks.append(Markers(k[part], found[part], colour=colour, name=label, names=names))
     step = -(-len(k) // LIMITS.ticks)
     ticks = tuple((float(i), str(i)) for i in k.tolist()[::step])
     x = Axis("axis", (0.4, len(k) + 0.6), ticks=ticks)
@@ -322,7 +322,7 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
         marks.append(
             Lines(path.values, shares[:, k], colour=colour, dash=dash, name=f"axis {k + 1}")
         )
-        marks.append(Points(path.values, shares[:, k], colour=colour, size=3.0))
+        marks.append(Markers(path.values, shares[:, k], colour=colour, size=3.0))
     low, high = float(path.values.min()), float(path.values.max())
     if path.own is not None and low <= path.own <= high:
         marks.append(Rule(path.own, is_level=False, colour=GREY, dash="dotted", name=OWN))
@@ -368,7 +368,7 @@ def _crossings(path: ParameterPath, shares: Array) -> list[Mark]:
     at = np.array([c.at for c in shown])
     heights = [np.interp(c.at, path.values[order], shares[order, c.axes[0] - 1]) for c in shown]
     names = tuple(str(c) for c in shown)
-    ring = Points(
+    ring = Markers(
         at, np.array(heights), colour=INK, size=9.0, is_hollow=True, name=CROSS, names=names
     )
     return [ring]

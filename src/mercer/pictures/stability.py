@@ -15,7 +15,7 @@ from mercer.pictures.clouds import Ellipse, ellipse, outline
 from mercer.pictures.colours import BLUE, INK, LIMITS, PALE, RED
 from mercer.pictures.models import as_shares, chosen
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
-from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Panel, Points, spanned
+from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Markers, Panel, spanned
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE, whole
 from mercer.stability import Bootstrap, Jackknife
@@ -188,7 +188,7 @@ def jackknife(
         heights = level + HALF * (2.0 * (np.arange(len(others)) * GOLDEN % 1.0) - 1.0)
         steps = level + HALF * (1.0 - 2.0 * (np.arange(len(most)) + 0.5) / max(1, len(most)))
         rest.append(
-            Points(
+            Markers(
                 angles[others],
                 heights,
                 colour=BLUE,
@@ -236,7 +236,7 @@ def _named(top: list[tuple[float, float, str]]) -> list[Mark]:
     x, y = np.array([[angle, height] for angle, height, _ in top]).T
     names = tuple(name for *_, name in top)
     return [
-        Points(x, y, colour=RED, marker="diamond", size=6.0, names=names),
+        Markers(x, y, colour=RED, marker="diamond", size=6.0, names=names),
         Labels(x, y, tuple(map(_cut, names)), (INK,) * len(names)),
     ]
 

@@ -20,8 +20,8 @@ from mercer.pictures.scene import (
     Field,
     Lines,
     Mark,
+    Markers,
     Panel,
-    Points,
     Sheet,
     Surface,
     logarithmic,
@@ -60,7 +60,7 @@ def contours(  # noqa: PLR0913  (what to show is an argument each, none of which
     marks: list[Mark] = [Field(across, up, scale, "contour")]
     if points is not None:
         p = real_array(points, "points")
-        marks.append(Points(p[:, 0], p[:, 1], colour=INK, size=4.0))
+        marks.append(Markers(p[:, 0], p[:, 1], colour=INK, size=4.0))
     limits = spanned(across, margin=0.0), spanned(up, margin=0.0)
     side = logarithmic if is_log else Axis
     sides = [side(name, span) for name, span in zip(names, limits, strict=True)]
@@ -95,7 +95,7 @@ def surface(
             raise InvalidInput(
                 f"points of a surface need x, y and a height each, found shape {p.shape}"
             )
-        marks.append(Points(p[:, 0], p[:, 1], p[:, 2], colour=INK, size=4.0))
+        marks.append(Markers(p[:, 0], p[:, 1], p[:, 2], colour=INK, size=4.0))
     sides = [Axis(n, spanned(v, margin=0.0)) for n, v in (("x", across), ("y", up), (what, field))]
     return Panel(tuple(marks), sides[0], sides[1], sides[2], title=title, size=(6.0, 5.0))
 
@@ -208,7 +208,7 @@ def _function(
     """Return a coordinate over two variables as contours, over one as a curve."""
     if len(sides) == 1:
         curve = Lines(sides[0], heights, colour=INK)
-        tall = spanned(heights, *(m.y for m in marks if isinstance(m, Points)))
+        tall = spanned(heights, *(m.y for m in marks if isinstance(m, Markers)))
         return Panel((curve, *marks), edges[0], Axis(title, tall), title=title)
     field = Field(sides[0], sides[1], Scale(heights, "", "diverging"), "contour")
     return Panel((field, *marks), edges[0], edges[1], title=title)
@@ -304,13 +304,13 @@ def _table(values: Any) -> Array:
     return real_array(table, "values")
 
 
-def _compared(tables: Mapping[str, Array], k: list[int], colour: Any) -> tuple[Points, ...]:
+def _compared(tables: Mapping[str, Array], k: list[int], colour: Any) -> tuple[Markers, ...]:
     """Return the points of each table on two or three of its columns."""
     if len(tables) == 1:
         (table,) = tables.values()
         return clouds(table[:, k], coloured(colour, len(table)))
     return tuple(
-        Points(
+        Markers(
             table[:, k[0]],
             table[:, k[1]],
             table[:, k[2]] if len(k) == 3 else None,

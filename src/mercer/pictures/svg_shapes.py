@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.pictures.colours import INK, Scale, rgb_of
-from mercer.pictures.scene import Points
+from mercer.pictures.scene import Markers
 
 LEVELS = 14
 """Steps of a scale between which contours have lines."""
@@ -84,7 +84,7 @@ def path(us: Array, vs: Array) -> str:
     return "".join(found)
 
 
-def markers(mark: Points, us: Array, vs: Array, colour: str) -> str:
+def markers(mark: Markers, us: Array, vs: Array, colour: str) -> str:
     """Return points of one colour as one shape; circles are the ends of lines of no length."""
     r = 0.68 * mark.size
     places = list(zip(us.tolist(), vs.tolist(), strict=True))

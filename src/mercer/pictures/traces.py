@@ -19,7 +19,7 @@ from mercer.pictures.scene import (
     Field,
     Labels,
     Lines,
-    Points,
+    Markers,
     Rule,
     Surface,
     Texts,
@@ -71,7 +71,7 @@ def _faded(colour: str, opacity: float) -> str:
     return f"rgba({r},{g},{b},{opacity})"
 
 
-def _points(mark: Points) -> list[Trace]:
+def _points(mark: Markers) -> list[Trace]:
     marker: dict[str, Any] = {"size": mark.size * 1.4, "opacity": mark.opacity}
     marker["symbol"] = MARKERS[mark.marker] + ("-open" if mark.is_hollow else "")
     if mark.z is not None and mark.marker == "triangle":
@@ -147,7 +147,7 @@ def _arrows(mark: Arrows) -> list[Trace]:
         }
         found.append(trace)
     if isinstance(mark.colour, Scale):
-        empty = Points(np.array([np.nan]), np.array([np.nan]), colour=mark.colour)
+        empty = Markers(np.array([np.nan]), np.array([np.nan]), colour=mark.colour)
         found += _points(empty)
     return found
 
@@ -233,7 +233,7 @@ def _elsewhere(mark: Rule | Labels) -> list[Trace]:
 
 
 TRACES: dict[type, Callable[[Any], list[Trace]]] = {
-    Points: _points,
+    Markers: _points,
     Lines: _lines,
     Arrows: _arrows,
     Bars: _bars,

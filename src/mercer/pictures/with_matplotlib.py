@@ -23,8 +23,8 @@ from mercer.pictures.scene import (
     Field,
     Labels,
     Lines,
+    Markers,
     Panel,
-    Points,
     Rule,
     Sheet,
     Surface,
@@ -216,13 +216,13 @@ def _legend(panel: Panel, ax: Any) -> None:
         fontsize=8,
         frameon=False,
         markerscale=2.0
-        if any(isinstance(m, Points) and m.name and m.size < 4.0 for m in panel.marks)
+        if any(isinstance(m, Markers) and m.name and m.size < 4.0 for m in panel.marks)
         else 1.0,
         **({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_outside else {"loc": "best"}),
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-    by = next((m.by for m in panel.marks if isinstance(m, Points) and m.name and m.by), "")
+    by = next((m.by for m in panel.marks if isinstance(m, Markers) and m.name and m.by), "")
     if by:
         legend.set_title(by, prop={"size": 8, "weight": "bold"})
         legend.get_title().set_parse_math(False)
@@ -272,7 +272,7 @@ def _bar(scale: Scale, artist: Any, ax: Any) -> None:
     bar.ax.tick_params(labelsize=8)
 
 
-def _points(mark: Points, ax: Any, order: float) -> Any:
+def _points(mark: Markers, ax: Any, order: float) -> Any:
     at = [mark.x, mark.y] if mark.z is None else [mark.x, mark.y, mark.z]
     look: dict[str, Any] = {
         "s": mark.size**2,
@@ -414,7 +414,7 @@ def _nothing(mark: Labels, ax: Any, order: float) -> Any:
 
 
 DRAW: dict[type, Callable[[Any, Any, float], None]] = {
-    Points: _kept(_points),
+    Markers: _kept(_points),
     Lines: _kept(_lines),
     Arrows: _kept(_arrows),
     Bars: _kept(_bars),

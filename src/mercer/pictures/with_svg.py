@@ -38,8 +38,8 @@ from mercer.pictures.scene import (
     Labels,
     Lines,
     Mark,
+    Markers,
     Panel,
-    Points,
     Rule,
     Sheet,
     Surface,
@@ -333,7 +333,7 @@ class _Frame:
         """Return where the elements of a mark lie, in pixels."""
         return self.x.at(mark.x), self.y.at(mark.y)
 
-    def points(self, mark: Points) -> Iterator[str]:
+    def points(self, mark: Markers) -> Iterator[str]:
         us, vs = self.at(mark)
         known = np.isfinite(us) & np.isfinite(vs)
         colours = hexes(mark.colour) if isinstance(mark.colour, Scale) else (mark.colour,)
@@ -501,7 +501,7 @@ class _Space(_Frame):
 
 
 DRAW: dict[type, Callable[[Any, Any], Iterator[str]]] = {
-    Points: _Frame.points,
+    Markers: _Frame.points,
     Lines: _Frame.lines,
     Arrows: _Frame.arrows,
     Bars: _Frame.bars,
@@ -533,7 +533,7 @@ def _is_steep(side: Axis, width: float) -> bool:
 def _entries(panel: Panel, told: set[str]) -> Iterator[_Entry]:
     """Yield the entries of a legend that no panel before has told, after their heading."""
     named = [m for m in panel.marks if name_of(m) and name_of(m) not in told]
-    by = next((m.by for m in named if isinstance(m, Points) and m.by), "")
+    by = next((m.by for m in named if isinstance(m, Markers) and m.by), "")
     if by:
         yield _Entry(by)
     for mark in named:
@@ -574,7 +574,7 @@ def _sample(mark: Any, x: float, y: float) -> str:
     """Return what a mark looks like beside its name."""
     colour = mark.colours[0] if isinstance(mark, Bars) else getattr(mark, "colour", INK)
     colour = colour if isinstance(colour, str) else INK
-    if isinstance(mark, Points):
+    if isinstance(mark, Markers):
         return shapes.markers(mark, np.array([x + 8.0]), np.array([y]), colour)
     if isinstance(mark, Bars | Band):
         opacity = "0.3" if isinstance(mark, Band) else ""

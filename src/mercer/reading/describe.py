@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -128,7 +130,7 @@ def describe_axes(
     links = _corrected_by_kind([link for part in found for link in part], correction)
     if R is not None:
         with followed(progress, "permutations") as tell:
-            draws = Resampling.of(R, random_state, progress=tell)
+            draws = Resampling.of(R, random_state, threads=1, progress=tell)
             links = _by_permutation(scores, columns, spaces, links, correction, draws)
         seed = draws.seed
     following = iter(links)
@@ -170,12 +172,18 @@ def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
     law = _p_values(_tested(scores, others, spaces)[0])
     rng = np.random.default_rng(draws.seed)
     null = np.ones((draws.count, len(law)))
-    for done, row in enumerate(null, 1):
+    shuffled = (scores.shuffled(rng) for _ in null)
+
+    def work(moved: Scores, stop: Event) -> list[float]:
         # Scores may be alike among the few for whom a column is known: no link, and p = 1.
-        found = _p_values(_tested(scores.shuffled(rng), others, spaces)[0])
-        row[:] = [found.get(test, 1.0) for test in law]
-        if draws.progress is not None:
-            draws.progress(done, draws.count)
+        found = _p_values(_tested(moved, others, spaces)[0])
+        return [found.get(test, 1.0) for test in law]
+
+    with closing(draws.in_order(work, shuffled)) as results:
+        for done, row in enumerate(results):
+            null[done] = row
+            if draws.progress is not None:
+                draws.progress(done + 1, draws.count)
     alone, together = by_permutation(np.array(list(law.values())), null)
     adjusted = together if how == "holm" else adjusted_p_values(alone, how)
     changed = dict(zip(at, zip(alone, adjusted, strict=True), strict=True))

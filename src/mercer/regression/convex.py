@@ -17,7 +17,7 @@ from scipy.special import expit
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.regression.loss_functions import Loss, infeasibility, rounding
-from mercer.regression.observations import Observations
+from mercer.regression.observations import WeightedTargets
 from mercer.solve import Saddle, SaddleSolution
 from mercer.solve.steps import Reflections
 
@@ -274,13 +274,13 @@ def _longest(slacks: tuple[Array, Array, Array, Array], change: Direction) -> fl
 
 
 def optima_of(
-    saddle: Saddle, data: Observations, penalty: float, loss: Loss, tol: float
+    saddle: Saddle, data: WeightedTargets, penalty: float, loss: Loss, tol: float
 ) -> list[ConvexOptimum]:
     """Return the minimiser for each output.
 
     >>> from mercer import Gram, Linear
     >>> from mercer.regression.loss_functions import loss_named
-    >>> data = Observations(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.ones(2))
+    >>> data = WeightedTargets(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.ones(2))
     >>> saddle = Saddle(Gram(Linear(), data.points), np.zeros((2, 0)))
     >>> (found,) = optima_of(saddle, data, 2.5, loss_named("squared"), 1e-8)
     >>> round(float(found.weights @ data.points[:, 0]), 6), round(found.objective, 6)
@@ -300,7 +300,7 @@ def optima_of(
     ]
 
 
-def _without_kernel(Q: Array, data: Observations) -> list[ConvexOptimum]:
+def _without_kernel(Q: Array, data: WeightedTargets) -> list[ConvexOptimum]:
     """Return the weighted least squares of the null space alone."""
     s = np.sqrt(data.p)[:, None]
     eta = _least_squares(s * Q, s * data.y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.regression.convex import ConvexOptimum, optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
-from mercer.regression.observations import Observations, band, refuse_light
+from mercer.regression.observations import WeightedTargets, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
@@ -31,17 +31,27 @@ from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.solve import Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
 
-STORED_POINTS = 8_000
-"""Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
+
+@dataclass(frozen=True)
+class Limits:
+    """How large matrices are stored, and how a penalty is looked for.
+
+    >>> Limits().folds
+    5
+    """
+
+    stored: int = 8_000
+    """Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
+
+    folds: int = 5
+    """Parts of the data, each of which is predicted from the others in cross-validation."""
+
+    span: tuple[float, float] = (-8.0, 2.0)
+    """Decimal logarithms of the penalties tried, times `natural` and the mean k(x, x)."""
+
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Targets this near to the null space, relatively, lie in it."""
-
-FOLDS = 5
-"""Parts of the data, each of which is predicted from the others in cross-validation."""
-
-SPAN = (-8.0, 2.0)
-"""Decimal logarithms of the penalties of cross-validation, times `natural` and the mean k(x, x)."""
 
 
 class KernelRegression(RegressorMixin, KernelModel):
@@ -109,6 +119,8 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     dual_coef_: Any
 
+    limits: ClassVar[Limits] = Limits()
+
     equivalents: ClassVar[Mapping[str, str]] = {
         **OF_KERNELS,
         "alpha": "n·penalty for n points",
@@ -165,7 +177,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self._used = np.flatnonzero(weights > 0)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         self._origin = Origin.of(kernel, points, self.null_space)
-        given = Observations(points, targets, weights, self._is_precomputed).part(self._used)
+        given = WeightedTargets(points, targets, weights, self._is_precomputed).part(self._used)
         data = replace(given, points=self._origin.points(given.points))
         if self.penalty is None and len(data) == 1:
             raise InvalidInput("a penalty cannot be chosen from n_samples = 1; give it")
@@ -196,7 +208,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         is_constant = isinstance(self.null_space, str) and self.null_space == "constant"
         return self.null_space is None or (is_constant and not as_kernel(self.kernel).inner_weight)
 
-    def _span(self, saddle: Saddle, data: Observations) -> None:
+    def _span(self, saddle: Saddle, data: WeightedTargets) -> None:
         """Find the best function in the span of landmarks."""
         count = whole(self.landmarks, "landmarks", least=1)
         if self.loss != "squared" or data.is_matrix or self.criterion not in ("auto", "gcv"):
@@ -219,17 +231,17 @@ class KernelRegression(RegressorMixin, KernelModel):
         self._is_flat = targets.ndim == 1
         return targets[:, None] if self._is_flat else targets
 
-    def _system(self, data: Observations, kernel: Kernel | None, loss: Loss) -> Saddle:
+    def _system(self, data: WeightedTargets, kernel: Kernel | None, loss: Loss) -> Saddle:
         tol, gram = number(self.tol, "tol", above=0.0), data.gram(kernel)
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
             raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
         if loss.name == "squared" or loss.is_smooth:
             return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
-        if len(data) > STORED_POINTS:
+        if len(data) > self.limits.stored:
             raise InvalidParameter(
                 f"the {loss.name} loss takes the whole matrix, which is stored for up to "
-                f"{STORED_POINTS} points and not for {len(data)}; the squared and the logistic "
-                "loss do not"
+                f"{self.limits.stored} points and not for {len(data)}; the squared and the "
+                "logistic loss do not"
             )
         return Saddle(gram, self._functions(data.points), method="direct")
 
@@ -246,7 +258,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         return self._origin.columns(self.null_space, points)
 
-    def _penalty(self, saddle: Saddle, data: Observations, loss: Loss) -> float:
+    def _penalty(self, saddle: Saddle, data: WeightedTargets, loss: Loss) -> float:
         self.criterion_ = None
         is_squared = loss.name == "squared"
         if self.penalty is not None:
@@ -257,7 +269,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         if criterion == "cv":
             unit = natural(loss, data.p, data.y, saddle.Q)
             middle = np.log10(unit) + np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
-            low, high = (float(end + middle) for end in SPAN)
+            low, high = (float(end + middle) for end in self.limits.span)
             penalty, self.criterion_ = choose_penalty(
                 lambda g: self._cross_validated(data, g, loss), low, high, refine=False
             )
@@ -285,11 +297,11 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         return self.criterion
 
-    def _cross_validated(self, data: Observations, penalty: float, loss: Loss) -> float:
+    def _cross_validated(self, data: WeightedTargets, penalty: float, loss: Loss) -> float:
         """Return the mean loss of predicting each fold from the others."""
         if penalty == np.inf:
             return np.inf
-        fold = data.folds(min(FOLDS, len(data)), is_of_labels=loss.is_of_labels)
+        fold = data.folds(min(self.limits.folds, len(data)), is_of_labels=loss.is_of_labels)
         total, kernel = 0.0, self._fixed_kernel
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -457,7 +469,7 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     def _again(self) -> Saddle:
         """Return the system of the fit, which a fitted model does not keep."""
-        data = Observations(self._points, self._p[:, None], self._p, self._is_precomputed)
+        data = WeightedTargets(self._points, self._p[:, None], self._p, self._is_precomputed)
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
     @kept

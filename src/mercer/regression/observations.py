@@ -21,7 +21,7 @@ LIGHTEST = 1e-16
 
 
 @dataclass(frozen=True)
-class Observations:
+class WeightedTargets:
     """Points with their targets and weights, all positive; the points may be a Gram matrix."""
 
     points: Points
@@ -38,15 +38,15 @@ class Observations:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def part(self, rows: Array) -> Observations:
+    def part(self, rows: Array) -> WeightedTargets:
         """Return some of the observations."""
-        return Observations(self._of(rows), self.y[rows], self.weights[rows], self.is_matrix)
+        return WeightedTargets(self._of(rows), self.y[rows], self.weights[rows], self.is_matrix)
 
     def folds(self, count: int, *, is_of_labels: bool = False) -> Array:
         """Return a random part of each observation, labels spread evenly over the parts.
 
         >>> labels = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-        >>> part = Observations(np.arange(4.0), labels, np.ones(4)).folds(2, is_of_labels=True)
+        >>> part = WeightedTargets(np.arange(4.0), labels, np.ones(4)).folds(2, is_of_labels=True)
         >>> sorted(part[:2].tolist()), sorted(part[2:].tolist())
         ([0, 1], [0, 1])
         """

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.callables import called, real_values
 from mercer.check import UNIT, Array
 from mercer.errors import InvalidParameter
-from mercer.regression.loss_functions import NAMES, Loss
+from mercer.regression.loss_functions import FUNCTION, NAMES, Loss
 from mercer.settings import numbers
 
 Value = Callable[[Array, Array], Array]
@@ -34,9 +34,6 @@ EQUAL = 1e-7
 
 CORNER, HALVED = 1e-3, 40
 """A share of all that a derivative changes by which it jumps, within 2^-40 of a step."""
-
-FUNCTION = 64
-"""Units of rounding allowed to the values of a loss."""
 
 DIGITS = 64
 """Halvings of all doubles, in their order, that leave one."""

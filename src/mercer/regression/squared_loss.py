@@ -14,7 +14,7 @@ from mercer.engines.lapack import eigenpairs
 from mercer.gram import Gram, columns
 from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
-from mercer.regression.observations import Observations
+from mercer.regression.observations import WeightedTargets
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.settings import FIXED
 from mercer.solve import Saddle
@@ -142,7 +142,7 @@ class Reduced:
 
 
 def fit_span(
-    gram: Gram, Q: Array, data: Observations, count: int, penalty: float | None
+    gram: Gram, Q: Array, data: WeightedTargets, count: int, penalty: float | None
 ) -> Spanned:
     r"""Return the best function of a span, its penalty given or by cross-validation (GCV).
 
@@ -153,7 +153,7 @@ def fit_span(
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> data = Observations(x, np.sin(6.0 * x), np.ones(50))
+    >>> data = WeightedTargets(x, np.sin(6.0 * x), np.ones(50))
     >>> of = fit_span(Gram(Gaussian(0.3), x), np.zeros((50, 0)), data, 12, 1e-3)
     >>> 0.0 <= of.gap <= 1e-5 * of.objective
     True

@@ -15,6 +15,7 @@ from mercer.kernels.pairs import Aligned, AllPairs, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.rkhs.decompositions import (
+    NEGLIGIBLE,
     HowDecomposed,
     Interval,
     Measure,
@@ -32,9 +33,6 @@ from mercer.rkhs.functions import (
     unchangeable_points,
 )
 from mercer.settings import whole
-
-NEGLIGIBLE = 1e-12
-"""The share of the first eigenvalue, or of the trace, that an error may have."""
 
 FIRST_SIZE, LAST_SIZE = 32, 512
 """Polynomials that are tried first and at most; the last takes seconds."""

@@ -43,15 +43,25 @@ from mercer.progress import Progress, followed
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
 
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is held at a time.
+
+    >>> Limits().batch
+    64
+    """
+
+    entries: int = 2**20
+    """Entries of a matrix of kernel values: 8 MB, which most caches hold."""
+
+    batch: int = 64
+    """Permutations that a thread takes, in one product."""
+
+
 KERNEL_ROUNDING = 1000 * UNIT
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the
 rounding of its argument by the argument, which is below 710 in double precision."""
-
-BATCH = 64
-"""Permutations that a thread takes at a time, in one product."""
-
-TILE = 2**20
-"""Entries of a matrix of kernel values held at a time: 8 MB, which most caches hold."""
 
 
 def kernel_values(kernel: Kernel, pairs: Pairs) -> Array:
@@ -162,7 +172,7 @@ def _mean_squares(
     kernel: Kernel, x: Points, points: Points, w: Array, tell: Progress | None = None
 ) -> Array:
     parts = []
-    for rows in chunks(how_many(x), max(1, TILE // len(w))):
+    for rows in chunks(how_many(x), max(1, Limits.entries // len(w))):
         parts.append(squared_distance(kernel, AllPairs(part_of(x, rows), points)) @ w)
         if tell is not None:
             tell(rows.stop, how_many(x))
@@ -287,5 +297,5 @@ def _permuted(signs: Array, D: Any, draws: Resampling) -> Generator[Array, None,
         moved = [signs[draws.generator(r).permutation(len(signs))] for r in numbers]
         return _squared_norms(np.reshape(moved, (len(numbers), len(signs))), D)
 
-    size = max(1, min(BATCH, TILE // len(signs)))
+    size = max(1, min(Limits.batch, Limits.entries // len(signs)))
     return draws.in_order(work, chunks(draws.count, size))

@@ -42,7 +42,7 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, TILE, joined, kernel_values
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, Limits, joined, kernel_values
 from mercer.settings import whole
 
 TIED = 1e-8
@@ -66,7 +66,7 @@ def unwarned(compute: Callable[P, T]) -> Callable[P, T]:
 def tables(kernel: Kernel, x: Points, y: Points) -> Iterator[tuple[slice, Array]]:
     """Yield the matrix of k(x[i], y[j]) some rows at a time."""
     x, y = as_points(x, "x"), as_points(y, "y")
-    for rows in chunks(how_many(x), max(1, TILE // how_many(y))):
+    for rows in chunks(how_many(x), max(1, Limits.entries // how_many(y))):
         yield rows, kernel_values(kernel, AllPairs(part_of(x, rows), y))
 
 
@@ -211,7 +211,8 @@ class Function(Shown):
                [ 0.        ,  0.        ]])
         """
         x = as_points(x, "x")
-        rows = chunks(how_many(x), max(1, TILE // (16 * how_many(self.points))))  # coordinates
+        size = Limits.entries // (16 * how_many(self.points))  # of some 16 coordinates
+        rows = chunks(how_many(x), max(1, size))
         parts = [
             np.einsum("ij...,j->i...", self.kernel.slopes(part_of(x, r), self.points), self.weights)
             for r in rows

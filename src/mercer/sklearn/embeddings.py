@@ -26,7 +26,7 @@ from mercer.mds.descent import WeightedPairs, descend
 from mercer.mds.losses import loss_of
 from mercer.sklearn.kernels import PairwiseKernels, dense, kernel_of
 from mercer.solve import solve
-from mercer.spectrum import STORED, Spectrum, leading
+from mercer.spectrum import Limits, Spectrum, leading
 
 TIGHTEST = 1e-11
 """The residual asked for, as a share of λ₁, where ``tol`` is smaller: for 0, as good as can be."""
@@ -125,7 +125,7 @@ class KernelPCA(PairwiseKernels, decomposition.KernelPCA):
     def _method(self, centred: Centred, count: int) -> str:
         n = centred.shape[0]
         is_usual = SMALL < float(np.max(np.abs(centred.gram.diag()))) < LARGE
-        if self.eigen_solver == "dense" or (n <= STORED and not is_usual):
+        if self.eigen_solver == "dense" or (n <= Limits.stored and not is_usual):
             return "dense"
         return "exact" if n > MANY and count < FEW else "auto"
 

@@ -1,10 +1,8 @@
 """The leading eigenpairs of a Gram operator, with proved errors and the story of how."""
 
 from mercer.spectrum.dense import ILL_SOLVED as ILL_SOLVED
-from mercer.spectrum.dense import MOST_DENSE as MOST_DENSE
-from mercer.spectrum.leading import DENSE as DENSE
-from mercer.spectrum.leading import STORED as STORED
 from mercer.spectrum.leading import leading as leading
+from mercer.spectrum.limits import Limits as Limits
 from mercer.spectrum.two_sides import decomposes_columns as decomposes_columns
 from mercer.spectrum.two_sides import from_covariances as from_covariances
 from mercer.spectrum.values import DEGENERATE as DEGENERATE

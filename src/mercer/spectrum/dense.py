@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
-from mercer.certificate import FAILURE, Certificate, probe_quantile
+from mercer.certificate import FAILURE, WIDENED, Certificate, probe_quantile
 from mercer.check import Array, chunks, power_of_two
 from mercer.engines.lapack import factor_in_place, run_interruptibly
 from mercer.engines.tiles import TILE
 from mercer.errors import Advice, InvalidParameter, NotConverged
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.kernels.statements import gamma
 from mercer.spectrum.values import (
     How,
@@ -27,9 +28,6 @@ from mercer.spectrum.values import (
 )
 
 EXACT = Advice("method", "exact")
-
-MOST_DENSE = 32_766
-"""LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
 
 LOOKED_AT_WHOLE = 100
 """Matrices of fewer rows have all their axes checked, which costs next to nothing."""
@@ -52,9 +50,6 @@ INNER = 128
 GRID = 2.0**26
 """Products of two multiples of its inverse are exact, and so are sums of them up to 1."""
 
-WIDENED = 1.0 + 1e-9
-"""What the rounding of sums of moduli is less than."""
-
 UNIT = float(np.finfo(float).eps) / 2.0
 """The rounding of one operation."""
 
@@ -65,10 +60,10 @@ ILL_SOLVED = 60.0
 def dense(operator: Operator, count: int, *, is_complete: bool = False) -> Spectrum:
     """Decompose the whole matrix, and check what came back, if completely by no random probes."""
     n = operator.shape[0]
-    if n > MOST_DENSE:
+    if n > LARGEST_MATRIX:
         raise InvalidParameter(
             f"a dense decomposition of {n} points would overflow LAPACK's work size (more than "
-            f"{MOST_DENSE}) and take {8e-9 * n * n:.0f} GB; use {EXACT}",
+            f"{LARGEST_MATRIX}) and take {8e-9 * n * n:.0f} GB; use {EXACT}",
             EXACT,
         )
     begun = perf_counter()

@@ -18,6 +18,7 @@ from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
 from mercer.errors import Advice, NotConverged
 from mercer.operators import Operator
+from mercer.spectrum.limits import Limits
 from mercer.spectrum.proofs import proved, trace_bound
 from mercer.spectrum.values import (
     How,
@@ -28,9 +29,6 @@ from mercer.spectrum.values import (
     ranks,
     rounding_standing,
 )
-
-MOST_VECTORS = 600
-"""The basis is not let grow beyond this: a matrix that needs more has no leading axes."""
 
 NOTHING = 1e-20
 """A direction whose squared norm falls to this when the basis is removed is rounding."""
@@ -48,18 +46,20 @@ def krylov(
     random_state: int | None,
     *,
     is_complete: bool = False,
+    most: int = Limits.krylov_vectors,
 ) -> Spectrum:
     r"""Return the largest eigenvalues with residuals within tol of the first, and the smallest.
 
     .. math:: \mathcal{K} = \operatorname{span}(Q, AQ, A^2 Q, \dots), \quad
         V^* A V = Y \Theta Y^*
 
-    The basis V is kept whole and orthonormal, so that nothing found is lost again.
+    The basis V is kept whole and orthonormal, so that nothing found is lost again. It
+    has at most ``most`` vectors.
     """
     begun = perf_counter()
     with operator.base.engine.session():
         operator.square_sum  # noqa: B018  (one pass, which finds the means as well)
-        state, smallest, error = _iterated(operator, count, tol, random_state)
+        state, smallest, error = _iterated(operator, count, tol, random_state, most)
         others = []
         if operator.is_positive:
             others.append(trace_bound(operator, state, operator.rounding(), "by construction"))
@@ -94,11 +94,11 @@ def krylov(
 
 
 def _iterated(
-    operator: Operator, count: int, tol: float, random_state: int | None
+    operator: Operator, count: int, tol: float, random_state: int | None, most: int
 ) -> tuple[Iteration, float, float]:
     """Return Ritz pairs, a value that the smallest eigenvalue does not exceed, and its error."""
     n, engine = operator.shape[0], operator.base.engine
-    block, most = width_of(n, count), _most_vectors(operator, count)
+    block, most = width_of(n, count), _most_vectors(operator, count, most)
     drawn = np.random.default_rng(random_state).standard_normal((n, block))
     noise = operator.rounding()
     basis = images = np.empty((n, 0))
@@ -145,13 +145,13 @@ def krylov_bytes(n: int, count: int) -> int:
     return 8 * n * width_of(n, count) * (2 * FEWEST_BLOCKS + 6)
 
 
-def _most_vectors(operator: Operator, count: int) -> int:
+def _most_vectors(operator: Operator, count: int, most: int) -> int:
     """Return the columns that the basis may have in the memory there is."""
     n, budget = operator.shape[0], operator.base.engine.memory
     if budget is None:
-        return MOST_VECTORS
+        return most
     more = (int(budget) - krylov_bytes(n, count)) // (24 * n)
-    return min(MOST_VECTORS, FEWEST_BLOCKS * width_of(n, count) + more)
+    return min(most, FEWEST_BLOCKS * width_of(n, count) + more)
 
 
 def _bordered(small: Array, basis: Array, fresh: Array, new: Array, engine: Engine) -> Array:

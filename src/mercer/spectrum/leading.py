@@ -15,13 +15,15 @@ from mercer.errors import (
     NotEnoughMemory,
     SpectrumWarning,
 )
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
 from mercer.settings import RandomState, allowed_bytes, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
-from mercer.spectrum.dense import EXACT, MOST_DENSE, dense, dense_bytes
+from mercer.spectrum.dense import EXACT, dense, dense_bytes
 from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov, krylov_bytes
+from mercer.spectrum.limits import Limits
 from mercer.spectrum.passes import Checkpoint
 from mercer.spectrum.proofs import complete_bytes
 from mercer.spectrum.room import (
@@ -43,24 +45,12 @@ NO_PASSES = {
 }
 """What is done without passes over the matrix."""
 
-DENSE = 1_000
-"""Rows up to which the whole matrix is decomposed at once."""
-
-STORED = 3_000
-"""Rows up to which all axes may be asked for, which takes the whole matrix."""
-
-AXES_SHARE = 10
-"""Share of the axes, one in so many, above which an iteration's basis is almost the whole space."""
-
-LAST_RESORT = 8_000
-"""Rows up to which the whole matrix, in minutes, is the way out of an iteration that fails."""
-
 METHODS = ("auto", "dense", "exact", "nystrom")
 PROOFS = ("usual", "complete")
 
 
 @spelled
-def leading(
+def leading(  # noqa: PLR0913  (each is one choice, all but the matrix and the count by name)
     operator: Operator | Factored | TwoSided,
     count: int,
     *,
@@ -70,6 +60,7 @@ def leading(
     random_state: RandomState = None,
     proof: str = "usual",
     checkpoint: Checkpoint | None = None,
+    limits: Limits = Limits(),  # noqa: B008  (a value)
 ) -> Spectrum:
     r"""Return the ``count`` largest eigenvalues with their vectors, residuals within tol of λ₁.
 
@@ -90,7 +81,7 @@ def leading(
     and 2 s for 5 000 points on one core.
 
     A ``checkpoint`` keeps the state of ``"exact"`` after each pass; a run that has one goes on from
-    there. Other methods have none to keep, and say so.
+    there. Other methods have none to keep, and say so. ``limits`` are the sizes that choose.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -114,7 +105,7 @@ def leading(
     if method == "nystrom" and operator.offers != "landmarks":
         raise InvalidParameter("landmarks are points of a kernel; use method='exact'")
     if operator.offers == "sides":
-        return two_sides(operator, count, method="dense" if is_complete else method)
+        return two_sides(operator, count, method="dense" if is_complete else method, limits=limits)
     if operator.active is not operator:
         found = leading(
             operator.active,
@@ -125,9 +116,10 @@ def leading(
             random_state=seed,
             proof=proof,
             checkpoint=checkpoint,
+            limits=limits,
         )
         return of_all(found, operator, count)
-    chosen = chosen_method(n, count, method)
+    chosen = chosen_method(n, count, method, limits)
     refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
     if chosen != "exact" or operator.offers == "products":
         _warn_of_checkpoint(checkpoint, chosen)
@@ -135,13 +127,14 @@ def leading(
         return dense(operator, count, is_complete=is_complete)
     try:
         if operator.offers == "products":
-            return krylov(operator, count, tol, seed, is_complete=is_complete)
+            most = limits.krylov_vectors
+            return krylov(operator, count, tol, seed, is_complete=is_complete, most=most)
         tiles = cast("KernelOperator", operator)
         if chosen == "nystrom":
             return approximate(tiles, count, landmarks=landmarks, random_state=seed)
         return exact(tiles, count, tol, seed, is_complete=is_complete, checkpoint=checkpoint)
     except NotConverged as stopped:
-        if method != "auto" or n > LAST_RESORT:
+        if method != "auto" or n > limits.last_resort:
             raise
         refuse_beyond_budget(operator, count, "dense")
         found = dense(operator, count, is_complete=is_complete)
@@ -159,7 +152,12 @@ def _warn_of_checkpoint(checkpoint: Checkpoint | None, route: str) -> None:
         )
 
 
-def chosen_method(n: int, count: int, method: str = "auto") -> str:
+def chosen_method(
+    n: int,
+    count: int,
+    method: str = "auto",
+    limits: Limits = Limits(),  # noqa: B008  (a value)
+) -> str:
     """Return the method that is used for so many points and axes.
 
     >>> chosen_method(500, 10), chosen_method(50_000, 10), chosen_method(2_000, 300)
@@ -169,8 +167,8 @@ def chosen_method(n: int, count: int, method: str = "auto") -> str:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
     if method != "auto":
         return method
-    has_many_axes = AXES_SHARE * count > n
-    return "dense" if n <= DENSE or (has_many_axes and n <= MOST_DENSE) else "exact"
+    has_many_axes = limits.axes_share * count > n
+    return "dense" if n <= limits.dense or (has_many_axes and n <= LARGEST_MATRIX) else "exact"
 
 
 def refuse_beyond_budget(
@@ -183,7 +181,7 @@ def refuse_beyond_budget(
 ) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
     n = operator.shape[0]
-    if method == "dense" and n > MOST_DENSE:  # which refuses it itself
+    if method == "dense" and n > LARGEST_MATRIX:  # which refuses it itself
         return
     if method == "nystrom":
         d, rank = held_columns(operator.base.x), landmarks_for(n, count, landmarks)

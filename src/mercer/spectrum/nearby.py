@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from mercer.check import Array
-from mercer.spectrum.two_sides import MANY, lanczos
+from mercer.spectrum.limits import Limits
+from mercer.spectrum.two_sides import lanczos
 
 TOLERANCE, ACCURATE = 1e-4, 1e-6
 """Residual of an axis, relative to the largest eigenvalue: its square is what shares are off by."""
@@ -91,7 +92,7 @@ def of_rows(A: Array, count: int) -> tuple[Array, Array]:
     array([4.])
     """
     n, r = A.shape
-    if min(n, r) <= max(DENSE, MANY * count):
+    if min(n, r) <= max(DENSE, Limits.all_share * count):
         if n < r:
             values, left = largest(A @ A.T, count)
             values = np.maximum(values, 0.0)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mercer.certificate import FAILURE, NOT_HIDDEN, Complement, probe_quantile
+from mercer.certificate import FAILURE, NOT_HIDDEN, WIDENED, Complement, probe_quantile
 from mercer.check import Array
 from mercer.davidson import (
     Noise,
@@ -158,10 +158,6 @@ seven the bound after three passes is a fifth smaller; that of powers alone took
 
 POLYNOMIALS = 8
 """Polynomials that are tried, each chosen by the bound of the one before."""
-
-
-WIDENED = 1.0 + 1e-9
-"""What the rounding of norms is less than, and the least by which roots are widened."""
 
 
 class Approximation(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mercer.check import Array, Points, chunks
-from mercer.davidson import KEPT_BLOCKS, MOST_BLOCKS
+from mercer.davidson import Limits
 from mercer.engines.engine import MOST_LANDMARKS, Engine
 from mercer.engines.tiles import TILE
 from mercer.errors import NotEnoughMemory
@@ -136,7 +136,7 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     """
     block, rank = sizes(n, count)
     points = 24 * n * (d + 2)
-    cut = block * (2 * MOST_BLOCKS + 2 * KEPT_BLOCKS + 4)
+    cut = block * (2 * Limits.most_blocks + 2 * Limits.kept_blocks + 4)
     twice = 12 * block + threads * (2 * block + PROBES + 1)
     vectors = 8 * n * max(cut, twice)
     probes = 8 * n * PROBES * (PROBE_STEPS + 1)

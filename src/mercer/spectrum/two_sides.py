@@ -20,56 +20,45 @@ from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
+from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
 from mercer.settings import allowed_bytes, readable
 from mercer.spectrum.dense import (
     GUARDS,
     ILL_SOLVED,
-    MOST_DENSE,
     dense_bytes,
     gap_after,
     outside,
 )
+from mercer.spectrum.limits import Limits
 from mercer.spectrum.values import How, Spectrum, around, clusters, sine_bounds
 
-SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
-"""Entries of a table, and operations, up to which the table itself is decomposed."""
 
-NARROW = 50
-"""Rows, of any length, that are decomposed as quickly as multiplied with each other."""
-
-SIDE = 3_000
-"""Rows, or columns, up to which the matrix of their inner products is decomposed."""
-
-MANY = 5
-"""Share of the axes, one in so many, above which all of them are computed."""
-
-FEW = 3
-"""Share of the axes, one in so many, up to which scipy computes them without the others."""
-
-HELD = 1_500
-"""Rows up to which scipy is asked: meanwhile no other thread runs, and Ctrl-C waits."""
-
-
-def decomposes_columns(n: int, p: int, count: int) -> bool:
+def decomposes_columns(n: int, p: int, count: int, limits: Limits) -> bool:
     """Whether the covariances of a table in memory will be decomposed: one pass then finds all."""
-    return not _is_small(n, p) and p <= n and _is_decomposed(p, count)
+    return not _is_small(n, p, limits) and p <= n and _is_decomposed(p, count, limits)
 
 
-def _is_small(n: int, p: int) -> bool:
-    is_narrow = p > n and n <= NARROW
-    return n * p <= SMALL_ENTRIES and (is_narrow or n * p * min(n, p) <= SMALL_FLOPS)
+def _is_small(n: int, p: int, limits: Limits) -> bool:
+    is_light = (p > n and n <= limits.narrow) or n * p * min(n, p) <= limits.table_work
+    return n * p <= limits.table_entries and is_light
 
 
-def _is_decomposed(side: int, count: int) -> bool:
+def _is_decomposed(side: int, count: int, limits: Limits) -> bool:
     """Whether the matrix of the smaller side is decomposed: it fits, or many axes are needed."""
-    return MANY * count > side or (
-        side <= SIDE and dense_bytes(side) <= allowed_bytes(engine_in_use().memory)
+    return limits.all_share * count > side or (
+        side <= limits.side and dense_bytes(side) <= allowed_bytes(engine_in_use().memory)
     )
 
 
-def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
+def two_sides(
+    table: TwoSided,
+    count: int,
+    *,
+    method: str = "auto",
+    limits: Limits = Limits(),  # noqa: B008  (a value)
+) -> Spectrum:
     r"""Return the leading eigenpairs of BᵀB, the covariances of a table B = W^½Z.
 
     .. math:: Z^\top W Z = V \Lambda V^\top
@@ -84,14 +73,14 @@ def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
     begun = perf_counter()
     n, p = table.shape
     side = min(n, p)
-    A = table.whole() if _is_small(n, p) and method != "exact" else None
+    A = table.whole() if _is_small(n, p, limits) and method != "exact" else None
     if A is not None:
         values, vectors, rho = _singular(A)
         name = "singular values of the table"
-    elif method == "dense" or (method != "exact" and _is_decomposed(side, count)):
-        _refuse_huge(side)
+    elif method == "dense" or (method != "exact" and _is_decomposed(side, count, limits)):
+        _refuse_huge(side, limits)
         route = _covariances if p <= n else _inner_products
-        values, vectors, rho, name = route(table, count)
+        values, vectors, rho, name = route(table, count, limits)
     else:
         values, vectors, name = *_by_products(table, count), "Lanczos steps with the table"
         rho = norm_bound(table.adjoint_image(table.image(vectors)) - vectors * values)
@@ -100,7 +89,11 @@ def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
     return _spectrum(table, values, vectors[:, :count], rho, How(name, seconds=seconds))
 
 
-def from_covariances(table: TwoSided, count: int) -> Spectrum:
+def from_covariances(
+    table: TwoSided,
+    count: int,
+    limits: Limits = Limits(),  # noqa: B008  (a value)
+) -> Spectrum:
     """Return the same of a table whose covariances are known, and its rows elsewhere or gone.
 
     >>> from mercer.pca.centred_tables import read_table
@@ -110,8 +103,8 @@ def from_covariances(table: TwoSided, count: int) -> Spectrum:
     """
     begun = perf_counter()
     side = min(table.shape)
-    _refuse_huge(table.shape[1])
-    values, vectors, rho, name = _covariances(table, count)
+    _refuse_huge(table.shape[1], limits)
+    values, vectors, rho, name = _covariances(table, count, limits)
     how = How(name, seconds=perf_counter() - begun)
     return _spectrum(table, values[:side], vectors[:, : min(count, side)], rho, how)
 
@@ -147,17 +140,17 @@ def _spectrum(table: TwoSided, values: Array, vectors: Array, rho: float, how: H
     )
 
 
-def _refuse_huge(side: int) -> None:
+def _refuse_huge(side: int, limits: Limits) -> None:
     """Refuse a matrix that LAPACK does not address, or that there is no memory for."""
     needed, allowed = dense_bytes(side), allowed_bytes(engine_in_use().memory)
-    if side > MOST_DENSE or needed > allowed:
-        fewer = Advice("n_components", side // MANY, "n_components")
+    if side > LARGEST_MATRIX or needed > allowed:
+        fewer = Advice("n_components", side // limits.all_share, "n_components")
         text = (
             f"all axes of a table whose smaller side is {side} take a matrix of "
             f"{readable(8 * side * side)}"
         )
         remedy = "; give n_components a number up to a fifth of that side"
-        if side > MOST_DENSE:
+        if side > LARGEST_MATRIX:
             raise InvalidParameter(f"{text}, beyond what LAPACK addresses{remedy}", fewer)
         raise NotEnoughMemory(
             f"{text}, {readable(needed)} with what LAPACK needs, and {readable(allowed)} may be "
@@ -173,19 +166,19 @@ def _singular(A: Array) -> tuple[Array, Array, float]:
     return sizes**2, rows.T, rho
 
 
-def _covariances(table: TwoSided, count: int) -> tuple[Array, Array, float, str]:
+def _covariances(table: TwoSided, count: int, limits: Limits) -> tuple[Array, Array, float, str]:
     C = table.covariance()
-    values, vectors, rho = _largest(C, count + 1)
+    values, vectors, rho = _largest(C, count + 1, limits)
     return np.maximum(values, 0.0), vectors, rho, "eigenvalues of the covariances of columns"
 
 
-def _inner_products(table: TwoSided, count: int) -> tuple[Array, Array, float, str]:
+def _inner_products(table: TwoSided, count: int, limits: Limits) -> tuple[Array, Array, float, str]:
     """Decompose the inner products of rows, then the table in the space of the axes found.
 
     Dividing by a small eigenvalue makes an axis inaccurate; in an orthonormal basis of all of
     them the singular values of the table are accurate again.
     """
-    values, left, _ = _largest(table.gram(), count + 1)
+    values, left, _ = _largest(table.gram(), count + 1, limits)
     values = np.maximum(values, 0.0)
     kept = values > max(table.shape) * EPSILON * values[0]
     basis, _ = qr(table.adjoint_image(left[:, kept]) / np.sqrt(values[kept]))
@@ -198,11 +191,11 @@ def _inner_products(table: TwoSided, count: int) -> tuple[Array, Array, float, s
     return values, vectors, rho, "eigenvalues of the inner products of rows"
 
 
-def _largest(A: Array, count: int) -> tuple[Array, Array, float]:
+def _largest(A: Array, count: int, limits: Limits) -> tuple[Array, Array, float]:
     """Return the largest eigenvalues in decreasing order with their vectors and residual."""
     n = len(A)
     first, allowed = max(n - count, 0), _allowed_residual(A)
-    if FEW * count <= n <= HELD:
+    if limits.some_share * count <= n <= limits.held:
         last = max(first - GUARDS, 0)
         values, vectors = some_eigenvectors(A, subset_by_index=(last, n - 1), driver="evr")
         values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])

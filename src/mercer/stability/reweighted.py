@@ -17,7 +17,6 @@ from mercer.check import EPSILON, Array, chunks
 from mercer.errors import Advice, InvalidInput, ReadingWarning
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
-from mercer.spectrum import STORED
 from mercer.spectrum.nearby import of_rows
 
 SMALLEST = 1e-60
@@ -187,7 +186,7 @@ def source_of(model: Any, X: Any, count: int | None) -> ReplicateSource:
             f"that of the sample; fit it with {exact}",
             exact,
         )
-    is_large = isinstance(model, KernelPCA) and len(model.X_fit_) > STORED
+    is_large = isinstance(model, KernelPCA) and len(model.X_fit_) > model.limits.stored
     return Refits(model, count) if is_large else WeightedCloud(model, count)
 
 

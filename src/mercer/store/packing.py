@@ -36,6 +36,7 @@ PUBLIC = ("mercer", "mercer.results", "mercer.data", "mercer.networks", "mercer.
 
 EARLIER = {
     "mercer.barycentre.Barycentre": "mercer.operators.Barycentre",
+    "mercer.gp.likelihood.Observations": "mercer.gp.likelihood.NoisyObservations",
     "mercer.networks.needed_replicates.Curve": "mercer.networks.needed_replicates.ReplicateCurve",
     "mercer.pca.feature_space.Placed": "mercer.pca.feature_space.PlacedPoints",
     "mercer.rkhs.decompositions.How": "mercer.rkhs.decompositions.HowDecomposed",

@@ -25,7 +25,7 @@ mercer.functions = (page, { explorer }) => {
   if (!names.length) return;
   const figure = mercer.figure("function", "An axis as a function of two variables", []);
   const bar = mercer.element("div", null, { class: "choices" });
-  figure.querySelector("h3").after(bar);
+  figure.querySelector("figcaption").before(bar); // below the picture, whose tools stand above it
   mercer.byId("side").append(figure);
   const kept = mercer.explorer.shownFunction ?? {};
   const across = () => (page.axesOf("curved")[0] ?? 0) + 1;
@@ -67,7 +67,7 @@ mercer.functions = (page, { explorer }) => {
 // Where individuals of the curved map move when a variable rises, on the axes that it shows.
 mercer.gradients = (page, { explorer }) => {
   if (!explorer.functions.length || !(page.spaces.curved?.coordinates.length > 1)) return;
-  const figure = mercer.figure("gradients", "Where individuals move when a variable rises", []);
+  const figure = mercer.figure("gradients", "Where a variable leads", []);
   mercer.byId("side").append(figure);
   let asked = "";
   const ask = async () => {
@@ -112,7 +112,7 @@ mercer.classes = (page, value) => {
     place.append(mercer.element("p", "Choose a number, and classes are made of this many individuals.", { class: "quiet" }));
     return place;
   }
-  const paint = mercer.element("button", "Colour the maps by class", { type: "button", id: "paint-classes" });
+  const paint = mercer.element("button", "Colour by class", { type: "button", id: "paint-classes" });
   paint.addEventListener("click", () => page.paint(at));
   bar.append(paint);
   const { columns, rows } = value.sheets.classes;
@@ -186,11 +186,12 @@ mercer.network = ({ x, y, names, edges, nodes, count }) => {
     const [us, vs] = [x.map((v) => size / 2 + unit * (v - (left + right) / 2)), y.map((v) => room + unit * (high - v))];
     for (const [a, b] of edges) mercer.shape(svg, "line", { x1: us[a], y1: vs[a], x2: us[b], y2: vs[b], stroke: mercer.theme.quiet, "stroke-opacity": 0.6 });
     const radius = x.length > 60 ? 2.2 : x.length > 25 ? 3.2 : 4.5;
-    const fill = mercer.page.value.look.palette[0];
+    const fill = mercer.toned(mercer.page.value.look.palette[0]);
     us.forEach((u, i) => mercer.shape(svg, "circle", { cx: u, cy: vs[i], r: radius, fill }));
     names.forEach((name, i) => mercer.write(svg, mercer.cut(name, 10), us[i], vs[i] - 7, { "font-size": 9, "text-anchor": "middle" }));
   }
-  place.append(mercer.element("div", `${nodes} nodes, ${count} edges`, { class: "quiet" }));
+  const isTold = mercer.page.people.colours.some(({ name }) => name === "nodes"); // by the card above
+  if (!isTold) place.append(mercer.element("div", `${nodes} nodes, ${count} edges`, { class: "quiet" }));
   return place;
 };
 

@@ -23,6 +23,24 @@ mercer.explorer = {
 mercer.isFramed = window.parent !== window;
 mercer.AGAIN = mercer.isFramed ? "Run the cell again." : "Start it again with mercer serve.";
 
+// What a browser keeps for a page; in the frame of another site it may keep nothing, and says so by
+// an error.
+mercer.keep = (place, name, value) => {
+  try {
+    window[place].setItem(name, value);
+  } catch {
+    // The next page begins anew.
+  }
+};
+
+mercer.keptIn = (place, name) => {
+  try {
+    return window[place].getItem(name);
+  } catch {
+    return null;
+  }
+};
+
 mercer.byId = (id) => document.getElementById(id);
 
 // A question to the server; what it refuses is an error with what can be pressed.
@@ -64,7 +82,7 @@ mercer.retry = async (button) => {
   button.disabled = true;
   try {
     const { visitor, examples, most, source } = await (await mercer.ask("visit")).json();
-    sessionStorage.setItem("mercer-visitor", visitor);
+    mercer.keep("sessionStorage", "mercer-visitor", visitor);
     Object.assign(explorer, { visitor, examples, most });
     if (explorer.example) await mercer.ask("open", { example: explorer.example });
     else if (explorer.source && source?.name !== explorer.source.name) {
@@ -276,8 +294,9 @@ mercer.refuse = (error) => {
 };
 
 mercer.follow = ({ set }) => {
+  if (set.exact) return mercer.refine(); // the map stays, and the residual is seen to fall
   const uses = set.uses ? { uses: { ...mercer.explorer.state.uses, ...set.uses } } : {};
-  mercer.change({ ...set, ...uses });
+  return mercer.change({ ...set, ...uses });
 };
 
 mercer.bring = async (work, label, origin) => {
@@ -314,7 +333,10 @@ mercer.unread = (name, why) => {
   };
   button(isOne ? "Choose several files" : "Choose another file", () => mercer.byId("pick").click());
   if (isOne) for (const { name: example } of mercer.explorer.examples.filter(({ about }) => /^Networks/.test(about))) button("Try an example of networks", () => mercer.openExample(example));
-  place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(why.startsWith(`${name} `) ? `It${why.slice(name.length)}` : why)), buttons);
+  // The name stands above: what follows it is said of it, or of a line or a column in it.
+  const rest = why.slice(name.length);
+  const said = why.startsWith(`${name} `) ? `It${rest}` : why.startsWith(`${name}, `) ? rest.slice(2) : why;
+  place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(said)), buttons);
   place.hidden = false;
   place.scrollIntoView({ block: "nearest" });
 };
@@ -434,7 +456,7 @@ mercer.hearExplorer = () => {
   on("back", mercer.goBack);
   on("theme", () => {
     mercer.setTheme(!mercer.isDark);
-    localStorage.setItem("mercer-theme", mercer.isDark ? "dark" : "light");
+    mercer.keep("localStorage", "mercer-theme", mercer.isDark ? "dark" : "light");
   });
   mercer.byId("pick").addEventListener("change", (event) => {
     mercer.openFiles([...event.target.files]);
@@ -483,16 +505,33 @@ mercer.arrange = () => {
   put();
 };
 
+mercer.LEAVING = 500; // milliseconds in which a page that is loaded again lets go of its visitor
+
+// Whether no other tab is this visitor: one that was duplicated holds the name of the first, and each
+// would hear of the map of the other. The tab keeps the lock as long as it is open.
+mercer.isAlone = (visitor) =>
+  new Promise((tell) => {
+    const kept = () => (tell(true), new Promise(() => {}));
+    try {
+      const signal = AbortSignal.timeout(mercer.LEAVING);
+      navigator.locks.request(`mercer-${visitor}`, { signal }, kept).catch((error) => tell(error.name !== "TimeoutError"));
+    } catch {
+      tell(true); // this browser knows no locks here
+    }
+  });
+
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
-  const theme = localStorage.getItem("mercer-theme");
+  const theme = mercer.keptIn("localStorage", "mercer-theme");
   mercer.setTheme(theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   mercer.arrange();
   mercer.hearExplorer();
   mercer.hearRail();
-  explorer.visitor = sessionStorage.getItem("mercer-visitor");
+  const known = mercer.keptIn("sessionStorage", "mercer-visitor");
+  explorer.visitor = known && (await mercer.isAlone(known)) ? known : null;
   const { visitor, examples, most, source } = await (await mercer.ask("visit")).json();
-  sessionStorage.setItem("mercer-visitor", visitor);
+  if (visitor !== known) mercer.isAlone(visitor);
+  mercer.keep("sessionStorage", "mercer-visitor", visitor);
   Object.assign(explorer, { visitor, examples, most });
   return mercer.begin(source);
 };

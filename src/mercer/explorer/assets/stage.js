@@ -12,15 +12,24 @@ mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? 
 
 // A long text shows its beginning, and all of it when it is clicked.
 mercer.clamp = (place) => {
+  const say = () => {
+    const isCut = place.classList.contains("clamped") && place.scrollHeight > place.clientHeight + 2;
+    if (isCut) place.title = "Click to read all of it";
+    else place.removeAttribute("title");
+  };
   place.classList.add("clamped");
   place.tabIndex = 0;
-  place.onclick = () => place.classList.toggle("clamped");
-  place.onkeydown = (event) => event.key === "Enter" && place.onclick();
+  const turn = () => void place.classList.toggle("clamped");
+  place.onclick = turn;
+  // A handler that returned false would keep Tab here.
+  place.onkeydown = (event) => void (event.key === "Enter" && event.target === place && turn());
+  place.onpointerenter = say;
+  place.onfocus = say;
 };
 
 mercer.figure = (name, title, notes) => {
   const figure = mercer.element("figure", null, { id: `figure-${name}`, class: "panel", "data-panel": name, "data-live": "yes" });
-  figure.append(mercer.element("h3", title), mercer.element("div", null, { class: "live" }), mercer.element("figcaption", notes.join(" ")));
+  figure.append(mercer.element("h3", title), mercer.element("div", null, { class: "live" }), mercer.element("figcaption", notes.join(" ").replaceAll("Σ|λ|", "Σ|\u2060λ|")));
   return figure;
 };
 
@@ -166,12 +175,14 @@ mercer.looked = () => {
   mercer.steps();
 };
 
+mercer.SLACK = 30; // pixels for which no doubt is hidden: a line more
+
 mercer.doubts = (doubts) => {
   const place = mercer.byId("doubts");
   place.hidden = !doubts.length;
   place.replaceChildren(
     ...doubts.map(({ text, ways }) => {
-      const item = mercer.element("li", text);
+      const item = mercer.element("li", ways.length ? `${text} ` : text);
       for (const way of ways) {
         const button = mercer.element("button", way.label, { type: "button" });
         button.addEventListener("click", () => mercer.follow(way));
@@ -181,7 +192,9 @@ mercer.doubts = (doubts) => {
     }),
   );
   mercer.clamp(place);
-  place.classList.toggle("more", place.scrollHeight > place.clientHeight + 2);
+  const hidden = place.scrollHeight - place.clientHeight;
+  if (hidden <= mercer.SLACK) place.classList.remove("clamped");
+  place.classList.toggle("more", hidden > mercer.SLACK);
 };
 
 mercer.table = (page, value) => {

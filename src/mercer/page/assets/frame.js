@@ -77,7 +77,7 @@ mercer.Frame = class {
     this.space = follow?.space;
     this.follows = Boolean(follow && panel.x.axis && panel.y.axis);
     this.ranks = follow && Number.isInteger(follow.side);
-    this.isOfIndividuals = panel.marks.some((m) => m.mark === "points" && m.of === "individuals");
+    this.isOfIndividuals = panel.marks.some((m) => m.mark === "markers" && m.of === "individuals");
     this.isPlane = kinds.includes("individuals") && Boolean(panel.x.axis && panel.y.axis);
     this.zoom = null; // limits that a reader has chosen
   }
@@ -142,7 +142,7 @@ mercer.Frame = class {
     const arrows = marks.filter((m) => m.mark === "arrows" && m.fitted);
     if (!this.isMoved || !arrows.length) return marks;
     const reach = (list) => Math.max(0, ...list.map((m) => m.x.reduce((most, u, i) => Math.max(most, Math.hypot(u, m.y[i]) || 0), 0)));
-    const cloud = marks.filter((m) => m.mark === "points" && m.of === "individuals");
+    const cloud = marks.filter((m) => m.mark === "markers" && m.of === "individuals");
     const factor = (0.75 * reach(cloud)) / (reach(arrows) || 1);
     const kinds = arrows.map((m) => m.of);
     const isDrawn = (m) => arrows.includes(m) || (m.mark === "labels" && kinds.includes(m.of));
@@ -162,11 +162,23 @@ mercer.Frame = class {
     return this.zoom ?? this.home;
   }
 
+  // Limits with room for the outlines of another colour than the one that the picture was made with.
+  room(limits) {
+    if (!this.isPlane || !this.page.isPainting || this.described.keeps) return limits;
+    const outlines = this.page.outlines(this.axes, this.space);
+    return ["x", "y"].map((side, k) => {
+      const [low, high] = mercer.ends(outlines.map((mark) => mark[side]));
+      const [from, to] = limits[k];
+      const rest = 0.03 * (to - from);
+      return [low < from ? low - rest : from, high > to ? high + rest : to];
+    });
+  }
+
   // The limits before a reader zooms.
   get home() {
     const { x, y } = this.panel;
-    if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
-    const drawn = this.marks.filter((mark) => ["points", "lines", "arrows"].includes(mark.mark));
+    if (!this.isMoved || this.described.keeps) return this.room([x.limits, y.limits]);
+    const drawn = this.marks.filter((mark) => ["markers", "lines", "arrows"].includes(mark.mark));
     return ["x", "y"].map((side) => {
       const [low, high] = mercer.ends(drawn.map((mark) => mark[side]));
       const room = 0.06 * (high - low) || 1;
@@ -191,10 +203,11 @@ mercer.Frame = class {
     return this.page.isHidden(mark.of, mark.ids[i], isOnAxes ? this.axes : this.page.axes, this.space);
   }
 
-  // Labels in the order in which they find places: on other axes, the best shown there first.
+  // Labels in the order in which they find places: on other axes, those first that
+  // make most of them or are shown best there.
   order(mark, all) {
     if (!this.isMoved || !mark.ids) return all;
-    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i], this.space) || 0]));
+    const worth = new Map(all.map((i) => [i, this.page.rank(mark.of, this.axes, mark.ids[i], this.space) || 0]));
     return all.sort((a, b) => worth.get(b) - worth.get(a));
   }
 
@@ -206,7 +219,7 @@ mercer.Frame = class {
   get entries() {
     const { page } = this;
     const isPainted = (m) => m.painted && m.ids && page.isPainting;
-    const levels = this.panel.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
+    const levels = this.panel.marks.some((m) => m.mark === "markers" && isPainted(m)) ? page.levels : [];
     const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name) && !(m.ids?.length && !this.thinned(m).ids.length));
     named.forEach((m) => this.told.add(m.name));
     const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
@@ -271,12 +284,15 @@ mercer.Frame = class {
     this.layer = mercer.shape(group, "g", { "clip-path": `url(#clip-${mercer.clips})`, class: "marks" });
     const depth = (mark) => ({ field: 0, labels: 2 })[mark.mark] ?? 1; // cells below, words on top
     const marks = [...this.marks].sort((a, b) => depth(a) - depth(b));
-    const many = marks.filter((mark) => mark.mark === "points" && mark.of === "individuals" && mark.ids && !mark.hollow);
+    const many = marks.filter((mark) => mark.mark === "markers" && mark.of === "individuals" && mark.ids && !mark.hollow);
     const hasField = marks.some((mark) => mark.mark === "field"); // which would cover them
     const isCrowd = !hasField && this.x.isLinear && this.y.isLinear && many.reduce((sum, mark) => sum + mark.x.length, 0) > mercer.CROWD;
     this.crowd = isCrowd ? new mercer.Crowd(this, many) : null;
     if (this.canvas) this.canvas.node.hidden = !isCrowd;
-    if (isCrowd) group.querySelector(".ground").setAttribute("fill", "none");
+    if (isCrowd) {
+      group.querySelector(".ground").setAttribute("fill", "none");
+      for (const line of group.querySelectorAll(".grid")) line.remove(); // it would lie upon the points
+    }
     for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
     if (this.unnamed) {
       const words = this.unnamed === 1 ? "1 name has no room" : `${this.unnamed} names have no room`;
@@ -325,7 +341,7 @@ mercer.Frame = class {
 
   drawSides(group) {
     const [left, top, width, height] = this.box;
-    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke });
+    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke, class: stroke === mercer.theme.grid ? "grid" : "zero" });
     const hasCells = this.panel.marks.some((m) => m.mark === "field" && m.kind !== "density");
     if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, mercer.theme.grid);
     if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), mercer.theme.grid);
@@ -421,10 +437,11 @@ mercer.Frame = class {
 
   drawLegend(group, lines, top) {
     const legend = mercer.shape(group, "g", { class: "legend" });
+    // All lines begin at one place, where the longest has room.
+    const longest = Math.max(0, ...lines.map((line) => line.reduce((sum, e) => sum + e.wide, 0)));
+    const left = Math.min(this.box[0], Math.max(8, this.picture.width - 6 - longest));
     lines.forEach((line, k) => {
-      let x = this.box[0];
-      const total = line.reduce((sum, e) => sum + e.wide, 0);
-      if (x + total > this.picture.width - 6) x = Math.max(8, this.picture.width - 6 - total);
+      let x = left;
       for (const entry of line) {
         const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
         x += entry.wide;
@@ -445,7 +462,7 @@ mercer.Frame = class {
   }
 
   drawSample(parent, { mark, colour, marker }) {
-    if (!mark || mark.mark === "points") {
+    if (!mark || mark.mark === "markers") {
       const fill = mercer.toned(colour ?? mark.colour ?? mercer.theme.ink);
       const look = mark?.hollow ? { fill: "none", stroke: fill, "stroke-width": 1.5 } : { fill };
       mercer.shape(parent, "path", { d: mercer.marker(marker ?? mark.marker, 4.5), transform: "translate(8 0)", ...look });

@@ -53,7 +53,7 @@ mercer.Space = class extends mercer.Frame {
       if (!mark.z) continue;
       const at = mark.x.map((x, i) => this.seen(x, mark.y[i], mark.z[i]));
       mercer.draw[mark.mark]?.(this, mark, [at.map((p) => p[0]), at.map((p) => p[1])]);
-      if (mark.mark !== "points") continue;
+      if (mark.mark !== "markers") continue;
       const { nodes } = this.linked.at(-1); // what is near is drawn last
       const order = at.map((_, i) => i).sort((a, b) => at[a][2] - at[b][2]);
       for (const i of order) nodes[i]?.parentNode.append(nodes[i]);
