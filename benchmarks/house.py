@@ -164,7 +164,6 @@ def patched_constants(tests: list[Source]) -> list[str]:
                 last = (
                     words[0].rpartition(".")[2] if "." in words[0] and len(words) < 2 else words[-1]
                 )
-                last = last if CONSTANT.fullmatch(last) else words[0].rpartition(".")[2]
                 if CONSTANT.fullmatch(last):
                     found.append(f"{source.module}:{node.lineno} {last}")
     return found

@@ -458,7 +458,7 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
         raise mc.errors.InvalidInput("row 3")
 
     with pytest.raises(mc.errors.InvalidInput, match="row 3"):
-        progress.finished(broken, Talk(), Line("x"))
+        progress.carry_out(broken, Talk(), Line("x"))
     assert not progress.is_running()
 
 

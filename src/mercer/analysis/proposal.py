@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardised
+from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
     Fate,
     codes_doubt,
@@ -37,7 +37,7 @@ from mercer.data.imputation import Imputation
 from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
-from mercer.data.table import Column, Role, Table, listed
+from mercer.data.table import Column, Role, Table, quote_names
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.factorial import CA, FAMD, MCA
@@ -160,7 +160,7 @@ class Proposal:
             return None
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
-            return standardised(given, self.points.matrix(), weights, self.scaled)
+            return standardise_kernel(given, self.points.matrix(), weights, self.scaled)
         if not isinstance(given, Gaussian):
             raise InvalidParameter(
                 f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
@@ -312,7 +312,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     if not numbers and not factors:
         raise InvalidInput(
             "the table has no column of numbers or factors that is active; its columns are "
-            f"{listed(table.names)}"
+            f"{quote_names(table.names)}"
         )
     # Weights are of individuals, and units of measurements: who gives them has no counts.
     is_free = method is None and given is None and scale is None and weights is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, BooleanOptionalAction
+from argparse import Action, ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,17 +16,22 @@ RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
 class Parser(ArgumentParser):
     """A parser that raises what it has to say, so that it is told like every other error."""
 
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The arguments that it knows, in their order."""
+        return self._actions
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            holder: Any = next((a for a in self._actions if a.dest == "command"), None)
+            holder: Any = next((a for a in self.actions if a.dest == "command"), None)
             made = holder.choices[found.command] if holder else self
             made.refuse(unknown[0])
         return found
 
     def refuse(self, word: str) -> NoReturn:
         """Refuse an argument that this command does not have."""
-        known = [option for action in self._actions for option in action.option_strings]
+        known = [option for action in self.actions for option in action.option_strings]
         what = "option" if word.startswith("-") else "place for"
         self.error(f"there is no {what} {word!r}{_meant(word.partition('=')[0], known)}")
 

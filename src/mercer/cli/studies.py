@@ -19,7 +19,7 @@ import numpy as np
 from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.table import Role, Table
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA, KernelPCA
@@ -447,7 +447,7 @@ def answers_of(args: Namespace, model: Any, talk: Talk) -> list[Answer]:
         if study.asked(args) is not None:
             progress = Line(study.counted)
             work = partial(study.answer, args, model, progress)
-            found.append(Answer(study, finished(work, talk, progress)))
+            found.append(Answer(study, carry_out(work, talk, progress)))
     return found
 
 

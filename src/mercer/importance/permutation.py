@@ -22,7 +22,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, spelled, whole
@@ -253,7 +253,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     Crone and Crosby (1995), Technometrics 37; Mariette and Villa-Vialaneix (2018), Bioinformatics
     34 (mixKernel), with one permutation.
     """
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(permutations, random_state, threads=threads, progress=tell)
         subject = _subject(model, first_axes(axes))
         named = groups_of(groups, subject.columns)
