@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array, Points
 from mercer.rkhs.feature_distances import (
-    Limits,
     distance,
     distance_to_set,
     join_points,
     mean_discrepancy,
 )
+from mercer.rkhs.limits import Limits
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 

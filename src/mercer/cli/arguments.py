@@ -220,6 +220,12 @@ def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> No
         group.add_argument("--weights", metavar="COL", help="the weights of rows")
     else:
         made.set_defaults(factor=[], colour=None, sup_cols=[], sup_rows=[], weights=None)
+    _missing(group, imputes=imputes)
+    _writing_of_files(group)
+
+
+def _missing(group: Any, *, imputes: bool) -> None:
+    """What is done where values are missing."""
     missing = group.add_mutually_exclusive_group()
     missing.add_argument(
         "--strict",
@@ -242,6 +248,10 @@ def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> No
     group.add_argument(
         "--na", metavar="WORD", action="append", default=[], help="also means missing"
     )
+
+
+def _writing_of_files(group: Any) -> None:
+    """How cells are written, where the table stands, and what it may take."""
     group.add_argument("--delimiter", metavar="C", help="between the cells of a line")
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
     group.add_argument("--encoding", metavar="NAME", help="of a text file")

@@ -12,10 +12,10 @@ import numpy as np
 from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
 from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permutations, is_given
+from mercer.dimension.limits import Limits
 from mercer.dimension.null import (
     WEIGHTED,
     LandmarkSubject,
-    Limits,
     PermutedColumns,
     PermutedSource,
     source_of,

@@ -35,7 +35,7 @@ from mercer.page.sections import with_sections
 from mercer.page.subject import Subject, facing, subject_of
 from mercer.page.write import for_scripts, picture_value, render_page
 from mercer.pca import KernelPCA
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress

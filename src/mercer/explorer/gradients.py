@@ -12,8 +12,8 @@ from mercer.page.safe_text import PAGE, clean
 from mercer.page.subject import Subject
 from mercer.page.write import picture_value
 from mercer.pca.slopes import axis_slopes
-from mercer.pictures.colours import LIMITS
 from mercer.pictures.importance import slopes
+from mercer.pictures.limits import LIMITS
 
 
 def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
 from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.clouds import sample_rows
-from mercer.pictures.colours import LIMITS, coloured
+from mercer.pictures.colours import coloured
 from mercer.pictures.curves import shepard
 from mercer.pictures.heat_maps import heat_map
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
 from mercer.pictures.scene import Panel, Sheet

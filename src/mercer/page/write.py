@@ -25,7 +25,7 @@ from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.safe_text import PAGE, clean, embed_text, short
 from mercer.page.sections import Picture, Section, blank, with_sections
 from mercer.page.sentences import CLASS
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of

@@ -11,7 +11,8 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidParameter
 from mercer.pictures.clouds import Kind
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, VIOLET, Scale
+from mercer.pictures.colours import BLUE, GREY, INK, PALE, RED, VIOLET, Scale
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import (
     Elements,
     Shares,

@@ -8,7 +8,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import LIMITS, Coloured, Scale
+from mercer.pictures.colours import Coloured, Scale
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Field
 from mercer.settings import CONFIDENCE, confidence_of
 

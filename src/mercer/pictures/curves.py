@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALETTE
+from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     Axis,
     Band,

@@ -12,7 +12,8 @@ from mercer.compare.consensus import Consensus
 from mercer.compare.dependence import Dependence
 from mercer.compare.several import Comparison
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREY, LIMITS, PALE, RED, Scale, coloured, hexes
+from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, coloured, hexes
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import percent
 from mercer.pictures.scene import (
     Arrows,

@@ -14,7 +14,8 @@ from mercer.pca.axis_points import PLACES, AxisPoints
 from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import AxisSlopes
 from mercer.pictures.circle import percents
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, PALETTE, RED
+from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE, RED
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, choose_axes
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import (

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from mercer.check import Array
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Labels, Markers, Panel
 
 WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}

@@ -10,7 +10,8 @@ import numpy as np
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.clouds import Kind, density, ellipse, hull, is_elliptic, thin_crowd
-from mercer.pictures.colours import INK, LIMITS, RED, Coloured, Scale, coloured
+from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, axis, choose_axes, is_model, shares_of_model
 from mercer.pictures.scene import (
     Axis,

@@ -10,8 +10,9 @@ from mercer.check import Array, real_array
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALE, PALETTE, RED
+from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import ROUNDING, inertias_of_model, is_model, percent, shares_of
 from mercer.pictures.scene import (
     Axis,

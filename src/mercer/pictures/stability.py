@@ -12,7 +12,8 @@ from mercer.check import Array, real_array
 from mercer.display import in_ranges
 from mercer.errors import InvalidInput
 from mercer.pictures.clouds import Ellipse, ellipse, outline
-from mercer.pictures.colours import BLUE, INK, LIMITS, PALE, RED
+from mercer.pictures.colours import BLUE, INK, PALE, RED
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, choose_axes
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Markers, Panel, span_of

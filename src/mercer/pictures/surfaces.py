@@ -11,7 +11,8 @@ import numpy as np
 
 from mercer.check import Array, finite, real_array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREEN, INK, LIMITS, RED, Scale, coloured
+from mercer.pictures.colours import BLUE, GREEN, INK, RED, Scale, coloured
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, choose_axes, is_model, shares_of_model
 from mercer.pictures.planes import as_individuals, clouds
 from mercer.pictures.scene import (

@@ -41,23 +41,8 @@ from mercer.points import (
 )
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
+from mercer.rkhs.limits import Limits
 from mercer.settings import RandomState, spelled
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much is held at a time.
-
-    >>> Limits().batch
-    64
-    """
-
-    entries: int = 2**20
-    """Entries of a matrix of kernel values: 8 MB, which most caches hold."""
-
-    batch: int = 64
-    """Permutations that a thread takes, in one product."""
-
 
 KERNEL_ROUNDING = 1000 * UNIT
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the

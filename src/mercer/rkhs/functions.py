@@ -42,7 +42,8 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, Limits, join_points, kernel_values
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, join_points, kernel_values
+from mercer.rkhs.limits import Limits
 from mercer.settings import whole
 
 TIED = 1e-8
