@@ -345,7 +345,7 @@ class Model(BaseEstimator):
     """A scikit-learn estimator that can be stored, is shown at no cost, and knows other names."""
 
     equivalents: ClassVar[Mapping[str, str]] = {}
-    """What scikit-learn's parameters are in terms of those of the model."""
+    """The parameters of scikit-learn in terms of those of the model."""
 
     _costly: ClassVar[frozenset[str]] = frozenset()
     """Properties that are computed when they are asked for."""

@@ -86,7 +86,7 @@ def own_page(group: Any, default: str) -> None:
 
 
 def studies(made: Parser) -> None:
-    """What else is asked of the axes of a fit; see ``cli/studies.py``."""
+    """Flags of the studies of fitted axes; see ``cli/studies.py``."""
     group = made.add_argument_group("studies of the axes")
     group.add_argument(
         "--bootstrap",

@@ -59,7 +59,7 @@ UNUSED = "is not used"
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What was read: the points of the fit, their weights, and rows only to be projected.
+    """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels.
     """

@@ -163,7 +163,7 @@ class JackknifeStudy(AxesStudy):
 
 
 class PathStudy(AxesStudy):
-    """What happens to the axes along a parameter of the kernel."""
+    """The axes along a parameter of the kernel."""
 
     flag = "path"
     counted = "values"
@@ -206,7 +206,7 @@ class PathStudy(AxesStudy):
 
 
 class ImportanceStudy(AxesStudy):
-    """What the axes owe to each variable: each is shuffled among the individuals."""
+    """The importance of each variable: each is shuffled among the individuals."""
 
     flag = "importance"
     counted = "permutations"

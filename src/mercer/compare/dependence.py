@@ -71,7 +71,7 @@ class Dependence(Shown):
 
 @dataclass(frozen=True)
 class DependenceTest:
-    """What is asked of a test: by which law, with which features, and how chance is asked."""
+    """The question put to a test: the law, the features, and how chance is asked."""
 
     law: str | None
     rank: int | None

@@ -65,7 +65,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """What the beginning of a file says of all of it."""
+    """The plan for reading a file, made from its beginning."""
 
     dialect: Dialect
     names: tuple[str, ...]

@@ -54,7 +54,7 @@ Read = Table | SquareMatrix | Edges | Sequences | tuple[str, ...] | tuple[frozen
 
 
 class Shape(NamedTuple):
-    """What is done to a table once it is read, whatever it comes from."""
+    """Changes to a table once it is read, whatever it comes from."""
 
     what: str
     supplementary: Sequence[str]

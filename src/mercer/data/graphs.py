@@ -199,7 +199,7 @@ NATIVE = frozenset({"utf-8", "utf-16", "iso8859-1", "ascii"})
 
 @dataclass
 class Document:
-    """What was read of a document so far."""
+    """The part of a document that was read so far."""
 
     name: str
     label: str | None = None

@@ -26,7 +26,7 @@ FACTORS = ("error", "drop", "mode", "level", "keep")
 
 
 class Policies(NamedTuple):
-    """What is done where a number is missing, and where a category is."""
+    """The treatment of missing numbers, and of missing categories."""
 
     number: str
     factor: str

@@ -27,7 +27,7 @@ LABEL = 64
 
 
 class Role(Enum):
-    """What a column is for.
+    """The use of a column.
 
     >>> [role.value for role in Role]
     ['number', 'factor', 'identifier', 'date', 'text']

@@ -105,7 +105,7 @@ class Ended(Refused):
 
 
 class Guard:
-    """What every request must pass: the host, the origin and the token; what every answer bears."""
+    """The checks of every request (host, origin, token), and the headers of every answer."""
 
     def __init__(
         self, app: Any, token: str, hosts: tuple[str, ...], *, is_embedded: bool = False

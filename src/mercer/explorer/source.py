@@ -39,7 +39,7 @@ SUFFIXES = (
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What a visitor explores: its data, the name of its file, and the code that reads it.
+    """The data that a visitor explores, with the name of its file and the code that reads it.
 
     ``path`` is where a command finds it, where that is not the name.
     """

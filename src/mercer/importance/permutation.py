@@ -36,7 +36,7 @@ LOSS_ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance(Shown):
-    """What the leading axes owe to each variable, or group of variables.
+    """The share that each variable, or group of variables, has in the leading axes.
 
     ``shares[g, r]`` is the share of the inertia that the axes explain after the r-th permutation
     of the group g, ``share`` the one observed, and ``distances[g, r]`` how far the space of the
@@ -301,7 +301,7 @@ def _moved(
 
 @dataclass(frozen=True, eq=False)
 class PermutedRows:
-    """What is permuted: individuals with a weight, as rows, and how axes are found for them."""
+    """The individuals that are permuted, with their weights, and how axes are found for them."""
 
     X: Any
     columns: dict[str, list[Column]]

@@ -67,7 +67,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class KernelCheck(Shown):
-    """What became of each line of the contract; true when none failed.
+    """The result of each line of the contract; true when none failed.
 
     >>> from mercer import Linear
     >>> print(check_kernel(Linear(), [[1.0], [2.0], [4.0]]))  # doctest: +ELLIPSIS

@@ -46,7 +46,7 @@ AXES = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplicateStudy(Shown):
-    """What replicates of a study say of how many are enough.
+    """The answer of a study of replicates: how many are enough.
 
     ``answer`` holds the number with its interval, ``pairs`` the same for each pair of conditions
     by itself, ``curve`` what it rests on, ``networks`` those of all replicates, ``map`` the

@@ -331,7 +331,7 @@ def kernel_map(found: Comparison, *, title: str = "Map of the kernels (interstru
 
 @Drawing
 def chance(found: Dependence, *, title: str = "") -> Panel:
-    """What permutations, or random multipliers, gave, and what was observed.
+    """The values of permutations, or of random multipliers, and the observed one.
 
     >>> from mercer import rv
     >>> x = np.arange(12.0)[:, None]

@@ -182,7 +182,7 @@ class _Tried(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What a panel holds already: labels, points and lines. It is asked of all places at once."""
+    """The places that a panel has taken: labels, points and lines, asked for all at once."""
 
     box: tuple[float, float]
     taken: list[Placed]

@@ -312,7 +312,7 @@ def drawn(source: ReplicateSource, rng: np.random.Generator) -> tuple[Array, Arr
 
 
 class Sums:
-    """What is kept of replicates: sums over them, so that memory does not grow with them."""
+    """Sums over replicates, so that memory does not grow with their number."""
 
     def __init__(self, source: ReplicateSource) -> None:
         n, q = source.scores.shape
