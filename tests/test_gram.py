@@ -121,6 +121,18 @@ def test_coincident_and_close_points_keep_their_distance_under_a_kink(single: bo
     assert np.all(np.diag(tile[:50, 50:100]) == 1.0)
 
 
+def test_rows_of_a_matrix_are_computed_a_few_columns_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["".join(word) for word in RNG.choice(list("ab"), (40, 6))]
+    for kernel, points in ((FAST[2], X), (mc.kernels.StringSpectrum(2), words)):
+        gram = Gram(kernel, points)
+        whole = gram.rows([3, 5])
+        with monkeypatch.context() as patch:
+            patch.setattr("mercer.gram.ROW_VALUES", 64)
+            np.testing.assert_allclose(gram.rows([3, 5]), whole, rtol=1e-13)
+
+
 def test_points_that_are_not_vectors_go_through_the_same_operator() -> None:
     sets = [set(RNG.choice(8, size, replace=False).tolist()) for size in RNG.integers(0, 8, 40)]
     kernel = mc.kernels.Intersection().gaussian(1.0)

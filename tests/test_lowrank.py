@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
@@ -55,6 +57,37 @@ def test_repeated_landmarks_and_ranks_beyond_the_data_are_harmless() -> None:
     full = nystrom(Gram(mc.Linear(), X), 300, random_state=0)
     assert full.rank <= 5
     assert full.trace_error <= 1e-8 * full.trace
+
+
+@pytest.mark.parametrize(("single", "most"), [(True, 1.8), (False, 1.4)])
+def test_pivots_take_little_more_memory_than_their_factor(single: bool, most: float) -> None:
+    """It is made in its own precision, and rows of the matrix a few at a time."""
+    n, rank = 20_000, 400
+    gram = Gram(mc.Gaussian(2.0), np.random.default_rng(0).standard_normal((n, 8)))
+    pivoted_cholesky(gram, 2, random_state=0, single=single)  # what is made once is not its cost
+    tracemalloc.start()
+    try:
+        found = pivoted_cholesky(gram, rank, random_state=0, single=single)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.rank == rank
+    assert found.factor.itemsize == (4 if single else 8)
+    assert peak < most * found.factor.nbytes
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_pivots_end_where_nothing_but_rounding_is_left(single: bool) -> None:
+    gram = Gram(mc.Gaussian(20.0), X)
+    found = pivoted_cholesky(gram, 300, random_state=0, single=single)
+    rounding = 1e-5 if single else 1e-12
+    assert found.rank < 120
+    assert found.factor.flags.c_contiguous
+    assert found.trace_error < rounding * found.trace
+    assert np.linalg.eigvalsh(gram.dense() - found.dense())[0] > -rounding * found.trace
+    np.testing.assert_allclose(
+        found.features(X) @ found.features(X).T, gram.dense(), rtol=0, atol=1e3 * rounding
+    )
 
 
 def test_a_kernel_that_is_not_positive_definite_has_no_approximation() -> None:

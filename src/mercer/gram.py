@@ -13,6 +13,7 @@ from mercer.check import (
     Checked,
     Points,
     as_numpy,
+    chunks,
     finite,
     worst_asymmetry,
 )
@@ -36,6 +37,9 @@ from mercer.points import (
 )
 from mercer.progress import Progress
 from mercer.settings import allowed_bytes
+
+ROW_VALUES = 2**18
+"""Values of some rows that are computed at a time: kernels hold a few copies of them."""
 
 KEPT_SHARE = 4
 """One part in so many of the memory that may be used keeps values that are costly to compute."""
@@ -200,10 +204,14 @@ class Gram(Shown):
         given = to_host(given) if isinstance(given, Held) else given
         others = to_host(others) if isinstance(others, Held) else others
         x, y = in_doubles(take(given, indices)), given if others is None else others
-        if not lies_on_disk(y):
+        is_there = lies_on_disk(y)
+        width = max(1, ROW_VALUES // max(1, len(x)))
+        if not is_there and len(y) <= width:
             return as_numpy(self.kernel(x, in_doubles(y)))
-        parts = (in_doubles(y[rows]) for rows in readings(y))
-        return np.hstack([as_numpy(self.kernel(x, part)) for part in parts])
+        result = np.empty((len(x), len(y)), tiles.dtype)
+        for columns in readings(y) if is_there else chunks(len(y), width):
+            result[:, columns] = as_numpy(self.kernel(x, in_doubles(y[columns])))
+        return result
 
     def dense(self) -> Array:
         """Return the whole matrix, for which it takes n x m numbers of memory."""

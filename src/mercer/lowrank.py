@@ -28,6 +28,9 @@ ROWS = 512
 """Rows of a matrix that are worked on at a time."""
 
 
+NOISE = 8.0
+"""Units of single precision, of the squared norm of a point: what is less is not left of it."""
+
 LARGE = 1000
 """Singular values of more landmarks than this would take longer than all the rest."""
 
@@ -170,7 +173,7 @@ def row_squares(factor: Array) -> Array:
         return to_host(factor.row_squares())
     wide = np.result_type(factor, float)
     result = np.zeros(len(factor))
-    for rows in chunks(len(factor), 4096):
+    for rows in chunks(len(factor), ROWS):
         part = factor[rows].astype(wide, copy=False)
         result[rows] = np.einsum("ij,ij->i", part.conj(), part).real
     return result
@@ -354,36 +357,62 @@ def pivoted_cholesky(
         raise InvalidInput(
             "the kernel is negative for a point with itself: it has no Cholesky form"
         )
-    room = np.empty((n, min(rank, n)), np.result_type(gram.cut().dtype, float))
-    factor, pivots = room[:, :0], np.zeros(0, int)
+    wide = np.result_type(gram.cut().dtype, float)
+    room = np.empty((n, min(rank, n)), _half(wide) if single else wide)
+    noise = NOISE * float(np.finfo(room.dtype).eps) * remaining if single else 0.0
+    pivots, done = np.zeros(0, int), 0
     floor = max(tol, n * np.finfo(float).eps) * trace
     block = max(1, min(rank, rank // 10 + 1))
-    while len(pivots) < rank and remaining.sum() > floor:
-        size = min(block, rank - len(pivots))
+    while done < rank and remaining.sum() > floor:
+        size = min(block, rank - done)
         proposed = rng.choice(n, size, p=remaining / remaining.sum())
         # Rows of K rather than columns: K is Hermitian.
-        columns = gram.rows(proposed).conj().T - factor @ factor[proposed].conj().T
-        accepted, small = _thin(columns[proposed], remaining[proposed], rng)
+        columns = gram.rows(proposed).conj().T
+        known = room[proposed, :done].astype(wide)
+        left = columns[proposed] - known @ known.conj().T
+        accepted, small = _thin(left, remaining[proposed], rng)
         if not accepted:
             continue
-        new = solve_triangular(small, columns[:, accepted].conj().T, lower=True).conj().T
-        pivots = np.append(pivots, proposed[accepted])
-        factor = room[:, : len(pivots)]
-        factor[:, -len(accepted) :] = new
-        remaining = np.maximum(remaining - row_squares(new), 0.0)
+        explained = known[accepted].conj().T
+        for rows in chunks(n, ROWS):
+            left = columns[rows][:, accepted] - room[rows, :done] @ explained
+            new = solve_triangular(small, left.conj().T, lower=True).conj().T
+            room[rows, done : done + len(accepted)] = new
+            remaining[rows] -= row_squares(new)
+        remaining = np.where(remaining > noise, remaining, 0.0)
         remaining[proposed[accepted]] = 0.0
+        pivots = np.append(pivots, proposed[accepted])
+        done = len(pivots)
+    factor = _narrowed(room, done)
     # The rows of the pivots are the triangular factor of their own Gram matrix.
-    root = _inverse(factor[pivots]).conj().T
+    root = _inverse(factor[pivots].astype(wide)).conj().T
     features = Features(gram.kernel, take(gram.x, pivots), root)
-    half = np.complex64 if np.iscomplexobj(factor) else np.float32
-    result = factor.astype(half) if single else np.ascontiguousarray(factor)
-    how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
+    how = f"randomly pivoted Cholesky of rank {done}"
     entry = gram.entry_rounding().entry
     # The pivots' Gram matrix is the product of their rows up to rounding.
-    unit = float(np.finfo(float).eps)
-    misfit = len(pivots) * (entry + len(pivots) * unit * float(np.max(gram.diag(), initial=0.0)))
+    unit = float(np.finfo(factor.dtype).eps)
+    misfit = done * (entry + done * unit * float(np.max(gram.diag(), initial=0.0)))
     norm = _norm(root)
-    return _finished(gram, result, how, features, entry, excess=misfit * norm**2, norm=norm)
+    return _finished(gram, factor, how, features, entry, excess=misfit * norm**2, norm=norm)
+
+
+def _half(kind: Any) -> Any:
+    """Return the type of half the size."""
+    return np.complex64 if np.issubdtype(kind, np.complexfloating) else np.float32
+
+
+def _narrowed(room: Array, width: int) -> Array:
+    """Return the first columns of a matrix one row after the other, in its own memory.
+
+    >>> _narrowed(np.arange(6.0).reshape(2, 3), 2).tolist()
+    [[0.0, 1.0], [3.0, 4.0]]
+    """
+    if width == room.shape[1]:
+        return room
+    line = room.reshape(-1)
+    for rows in chunks(len(room), ROWS):  # no part overwrites one that is still to be moved
+        line[rows.start * width : rows.stop * width] = room[rows, :width].ravel()
+    return line[: len(room) * width].reshape(len(room), width)
 
 
 def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[int], Array]:

@@ -8,6 +8,7 @@ import os
 import platform
 import tempfile
 import tracemalloc
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,9 @@ import pytest
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.errors import NotEnoughMemory
+from mercer.gram import Gram
+from mercer.lowrank import nystrom
+from mercer.spectrum import exact, leading
 from mercer.spectrum.room import (
     MMAP_THRESHOLD,
     OWN_PAGES,
@@ -169,6 +173,27 @@ def test_a_threshold_of_malloc_that_the_user_set_stays(
     monkeypatch.setattr(ctypes, "CDLL", lambda _: played)
     free_at_once.__wrapped__()
     assert calls == [(MMAP_THRESHOLD, OWN_PAGES)] * is_set
+
+
+def test_one_factor_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points that the landmarks leave alone are taken in, and the factor is made anew."""
+    made, living = list[Any](), list[int]()
+
+    def noting(*args: Any, **given: Any) -> Any:
+        living.append(sum(one() is not None for one in made))
+        found = nystrom(*args, **given)
+        made.append(weakref.ref(found.factor))
+        return found
+
+    monkeypatch.setattr(exact, "nystrom", noting)
+    lone = np.random.default_rng(0).standard_normal((1200, 5))
+    lone[:5] *= 50.0
+    leading(Gram(mc.Gaussian(7.0), lone).centred(), 20, method="exact", random_state=0)
+    assert len(living) >= 2
+    flat = Gram(mc.Gaussian(1e3), X).centred()  # which is too little for single precision
+    leading(flat, 2, method="exact", random_state=0)
+    assert len(living) >= 4
+    assert set(living) == {0}
 
 
 def test_what_lies_elsewhere_has_no_file() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mercer.errors import InvalidParameter, NotDifferentiable
@@ -14,6 +15,7 @@ from mercer.page.write import picture_value
 from mercer.pca.slopes import axis_slopes
 from mercer.pictures.importance import slopes
 from mercer.pictures.limits import LIMITS
+from mercer.pictures.scene import Labels
 
 
 def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
@@ -47,6 +49,8 @@ def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
         panel = slopes.describe(
             model.individuals_, arrows, axes=tuple(axes), spectrum=model.spectrum_
         )
+    # The legend names the variables: beside the maps there is no room for names upon arrows.
+    panel = replace(panel, marks=tuple(m for m in panel.marks if not isinstance(m, Labels)))
     listed = rows_to_show(made, LIMITS.points)
     return {
         "panel": picture_value(panel, [clean(made.names[i]) for i in listed], listed),

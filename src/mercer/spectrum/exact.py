@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -327,6 +328,16 @@ def points_left_out(
     return found[order], float(np.max(quotients, initial=0.0))
 
 
+class Chosen(NamedTuple):
+    """What an approximation is made on, and in which precision, the ``turn``-th time."""
+
+    landmarks: str | Points
+    rank: int
+    is_single: bool
+    added: int = 0
+    turn: int = 0
+
+
 def _preconditioner(
     operator: KernelOperator, count: int, rank: int, random_state: int | None
 ) -> tuple[LowRankInverse, str]:
@@ -334,41 +345,49 @@ def _preconditioner(
 
     Points whose own share of what it misses is above its last axis become landmarks as well: an
     axis may lie on one of them alone. A factor of which centring leaves little is computed in
-    double precision, on half the landmarks.
+    double precision, on half the landmarks. One factor is held at a time.
     """
-    base, engine = positive_base(operator), operator.base.engine
+    base = positive_base(operator)
     is_single = bool(np.isfinite(base.entry_rounding(single=True).entry))
+    chosen = Chosen("kmeans" if is_real_table(base.x) else "pivoted", rank, is_single)
+    while True:
+        found = _approximated(operator, base, chosen, count, random_state)
+        if not isinstance(found, Chosen):
+            return found
+        chosen = found
+
+
+def _approximated(
+    operator: KernelOperator, base: Gram, chosen: Chosen, count: int, random_state: int | None
+) -> tuple[LowRankInverse, str] | Chosen:
+    """Return an approximation and its name, or what a better one is made on."""
+    engine, is_last = base.engine, chosen.turn == ROUNDS - 1
     place = in_file if exact_room(operator, count).disk else np.empty
-    landmarks: str | Points = "kmeans" if is_real_table(base.x) else "pivoted"
-    extra = np.zeros(0, int)
-    for turn in range(ROUNDS):
-        try:
-            found = nystrom(
-                base,
-                rank,
-                landmarks=landmarks,
-                random_state=random_state,
-                single=is_single,
-                is_held=True,
-                place=place,
-            )
-        except InvalidInput:  # not positive definite: the iteration works without
-            empty = np.zeros((base.shape[0], 0), np.float32)
-            return LowRankInverse(empty, engine), "no approximation: the kernel is indefinite"
-        whole = float(operator.roots[:, 0] ** 2 @ (base.diag() - found.missing))
-        factor = operator.project(found.factor)
-        if np.linalg.norm(factor) ** 2 < CANCELLED * whole and is_single:
-            is_single, rank = False, max(rank // 2, 1)
-            continue
-        inverse = LowRankInverse(
-            factor.astype(np.result_type(np.float32, factor), copy=False), engine
+    try:
+        found = nystrom(
+            base,
+            chosen.rank,
+            landmarks=chosen.landmarks,
+            random_state=random_state,
+            single=chosen.is_single,
+            is_held=True,
+            place=place,
         )
-        unseen = _unseen(operator, base, found, inverse, count)
-        if not len(unseen) or turn == ROUNDS - 1:
-            break
-        extra = np.append(extra, unseen)
+    except InvalidInput:  # not positive definite: the iteration works without
+        empty = np.zeros((base.shape[0], 0), np.float32)
+        return LowRankInverse(empty, engine), "no approximation: the kernel is indefinite"
+    whole = float(operator.roots[:, 0] ** 2 @ (base.diag() - found.missing))
+    factor = operator.project(found.factor)
+    is_cancelled = np.linalg.norm(factor) ** 2 < CANCELLED * whole
+    following = chosen._replace(turn=chosen.turn + 1)
+    if is_cancelled and chosen.is_single and not is_last:
+        return following._replace(is_single=False, rank=max(chosen.rank // 2, 1))
+    inverse = LowRankInverse(factor.astype(np.result_type(np.float32, factor), copy=False), engine)
+    unseen = _unseen(operator, base, found, inverse, count)
+    if len(unseen) and not is_last:
         landmarks = join_points(found.features.landmarks, take(base.x, unseen))
-    alone = f"k-means, and {len(extra)} points that it left alone"
+        return following._replace(landmarks=landmarks, added=chosen.added + len(unseen))
+    alone = f"k-means, and {chosen.added} points that it left alone"
     where = " in a temporary file" if place is in_file else ""
     return inverse, found.how.replace("given landmarks", alone) + where
 

@@ -294,8 +294,9 @@ mercer.refuse = (error) => {
 };
 
 mercer.follow = ({ set }) => {
+  if (set.exact) return mercer.refine(); // the map stays, and the residual is seen to fall
   const uses = set.uses ? { uses: { ...mercer.explorer.state.uses, ...set.uses } } : {};
-  mercer.change({ ...set, ...uses });
+  return mercer.change({ ...set, ...uses });
 };
 
 mercer.bring = async (work, label, origin) => {

@@ -203,10 +203,11 @@ mercer.Frame = class {
     return this.page.isHidden(mark.of, mark.ids[i], isOnAxes ? this.axes : this.page.axes, this.space);
   }
 
-  // Labels in the order in which they find places: on other axes, the best shown there first.
+  // Labels in the order in which they find places: on other axes, those first that
+  // make most of them or are shown best there.
   order(mark, all) {
     if (!this.isMoved || !mark.ids) return all;
-    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i], this.space) || 0]));
+    const worth = new Map(all.map((i) => [i, this.page.rank(mark.of, this.axes, mark.ids[i], this.space) || 0]));
     return all.sort((a, b) => worth.get(b) - worth.get(a));
   }
 
