@@ -407,3 +407,24 @@ def test_who_cancels_a_refinement_keeps_the_preview_and_may_compute_it_later(bro
         page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
         assert page.evaluate("mercer.explorer.state.exact") is True
         context.close()
+
+
+STARTS = """() => [...document.querySelectorAll("#figure-plane-1-2 .legend")].flatMap((legend) => {
+    const first = new Map();
+    for (const one of legend.children) {
+        const [, x, y] = /translate\\(([\\d.-]+) ([\\d.-]+)\\)/.exec(one.getAttribute("transform"));
+        if (!first.has(y)) first.set(y, x);
+    }
+    return [...first.values()];
+})"""
+
+
+def test_the_lines_of_a_legend_begin_at_one_place(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    teams, sides = ("red team", "blue team", "green team"), ("north", "south")
+    rows = (f"{i % 8},{teams[i % 3]},{sides[i % 2]}" for i in range(24))
+    path.write_text("who,team,side\n" + "".join(f"person {row}\n" for row in rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        starts = seen.ask(STARTS)
+        assert len(starts) > 2
+        assert len(set(starts)) == 1

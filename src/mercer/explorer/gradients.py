@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer.errors import InvalidParameter, NotDifferentiable
 from mercer.page.panels import rows_to_show
 from mercer.page.safe_text import PAGE, clean
@@ -15,7 +17,7 @@ from mercer.page.write import picture_value
 from mercer.pca.slopes import axis_slopes
 from mercer.pictures.importance import slopes
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import Labels
+from mercer.pictures.scene import Ids, Labels, Mark, Markers
 
 
 def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
@@ -50,10 +52,19 @@ def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
             model.individuals_, arrows, axes=tuple(axes), spectrum=model.spectrum_
         )
     # The legend names the variables: beside the maps there is no room for names upon arrows.
-    panel = replace(panel, marks=tuple(m for m in panel.marks if not isinstance(m, Labels)))
+    panel = replace(
+        panel, marks=tuple(_linked(made, m) for m in panel.marks if not isinstance(m, Labels))
+    )
     listed = rows_to_show(made, LIMITS.points)
     return {
         "panel": picture_value(panel, [clean(made.names[i]) for i in listed], listed),
         "axes": list(axes),
         "notes": [clean(note, 300) for note in panel.notes],
     }
+
+
+def _linked(made: Subject, mark: Mark) -> Mark:
+    """Return a mark that a page links to the individuals, where it stands for all of them."""
+    if not isinstance(mark, Markers) or len(mark.x) != len(made):
+        return mark
+    return replace(mark, ids=Ids(np.arange(len(made)), tuple(map(str, made.names))))
