@@ -428,7 +428,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 PROGRESS = """
 import sys, time
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.page import write
 from mercer.progress import Line
 from mercer.cli.output import Talk
@@ -437,7 +437,7 @@ def work():
     for i in range(10):
         progress(i + 1, 10)
         time.sleep(0.1)
-finished(work, Talk(), progress)
+carry_out(work, Talk(), progress)
 """
 
 

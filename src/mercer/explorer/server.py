@@ -276,7 +276,7 @@ def _clean(text: object, most: int = 120) -> str:
 
 
 def _embedded(value: Any) -> str:
-    text: str = import_module("mercer.page.safe_text").embedded(value)
+    text: str = import_module("mercer.page.safe_text").embed_text(value)
     return text
 
 
