@@ -65,13 +65,8 @@ from mercer.points import (
     over_parts,
     refuse_sparse_non_finite,
 )
-<<<<<<< HEAD
 from mercer.progress import Progress, follow_work
-from mercer.settings import advised, refused, whole
-=======
-from mercer.progress import Progress, followed
 from mercer.settings import advised, refused, spelled, whole
->>>>>>> main
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
 
