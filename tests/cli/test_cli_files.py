@@ -198,6 +198,8 @@ def test_titles_are_told_in_flags(run: Any, tmp_path: Path) -> None:
 def test_columns_and_rows_are_counted_from_1_as_in_r(run: Any, tmp_path: Path) -> None:
     flags = ["--method", "PCA", "--scale", "--json"]
     by_name = run("fit", DECATHLON, *flags, "--sup-cols", "Rank,Points").value
+    coloured = run("fit", DECATHLON, *flags, "--sup-cols", "11,12", "--colour", "Competition")
+    assert coloured.value["supplementary"] == by_name["supplementary"]
     for given in ("11,12", "11-12", "11:12", "Rank,12"):
         assert run("fit", DECATHLON, *flags, "--sup-cols", given).value == by_name | {
             "seconds": pytest.approx(by_name["seconds"], abs=60)

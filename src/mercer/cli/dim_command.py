@@ -10,7 +10,7 @@ from mercer.analysis.choice import NAMES
 from mercer.cli.errors import OK
 from mercer.cli.fits import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
 from mercer.cli.output import Talk, aligned
-from mercer.cli.plans import tell_plan
+from mercer.cli.plans import features_of, tell_plan
 from mercer.dimension.choose import DECIDED, seconds_of_permutations
 from mercer.dimension.rules import Choice
 from mercer.resampling import PERMUTATIONS
@@ -24,7 +24,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         draws = min(permutations, DECIDED)
-        later = seconds_of_permutations(model, len(data), data.variables or 1, draws)
+        later = seconds_of_permutations(model, len(data), features_of(found), draws)
         return tell_plan(talk, model, data, draws=permutations, later=later)
     result = fitted(model, data, talk)
     choices = choices_of(result.model, args, talk, permutations)
