@@ -437,10 +437,11 @@ mercer.Frame = class {
 
   drawLegend(group, lines, top) {
     const legend = mercer.shape(group, "g", { class: "legend" });
+    // All lines begin at one place, where the longest has room.
+    const longest = Math.max(0, ...lines.map((line) => line.reduce((sum, e) => sum + e.wide, 0)));
+    const left = Math.min(this.box[0], Math.max(8, this.picture.width - 6 - longest));
     lines.forEach((line, k) => {
-      let x = this.box[0];
-      const total = line.reduce((sum, e) => sum + e.wide, 0);
-      if (x + total > this.picture.width - 6) x = Math.max(8, this.picture.width - 6 - total);
+      let x = left;
       for (const entry of line) {
         const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
         x += entry.wide;
