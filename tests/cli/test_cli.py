@@ -787,6 +787,16 @@ def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     assert "memory" in run(*argv, "--dry-run").out
 
 
+def test_a_plan_counts_the_categories_that_are_shuffled(run: Any, tmp_path: Path) -> None:
+    seconds = []
+    for levels in (2, 40):
+        path = tmp_path / f"{levels}.csv"
+        rows = [",".join(f"l{(i * k) % levels}" for k in (1, 3, 7)) for i in range(4_000)]
+        path.write_text("\n".join(["a,b,c", *rows]))
+        seconds.append(run("dim", path, "--dry-run", "--json").value["seconds"])
+    assert seconds[1] > 1.2 * seconds[0]
+
+
 def test_a_plan_beyond_the_budget_says_what_fits(run: Any) -> None:
     answer = run("fit", IRIS, "--method", "kpca", "--dry-run", "--memory", "100kB")
     assert answer.code == 6

@@ -17,7 +17,7 @@ from mercer.cli.fits import (
     with_all_axes,
 )
 from mercer.cli.output import Talk, align_columns
-from mercer.cli.plans import tell_plan
+from mercer.cli.plans import features_of, tell_plan
 from mercer.dimension.choose import DECIDED, seconds_of_permutations
 from mercer.dimension.rules import Choice
 from mercer.resampling import PERMUTATIONS
@@ -31,7 +31,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         draws = min(permutations, DECIDED)
-        later = seconds_of_permutations(model, len(data), data.variables or 1, draws)
+        later = seconds_of_permutations(model, len(data), features_of(found), draws)
         return tell_plan(talk, model, data, draws=permutations, later=later)
     result = fit_model(model, data, talk)
     choices = choices_of(result.model, args, talk, permutations)

@@ -283,12 +283,15 @@ def has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
         return True  # the empty corner above row names
     if is_corner_empty and _are_equal(columns[0], first[1:]):
         return True  # the same labels on both sides, which may be numbers
-    if all(numeric):
-        return _counts_columns(first, rest, decimal)
-    if any(numeric):
-        return False
+    if any(numeric):  # a run such as the years, which may stand behind words
+        counted = [j for j, is_one in enumerate(numeric) if is_one]
+        below = [[row[j] for j in counted if j < len(row)] for row in rest]
+        if not _counts_columns([first[j] for j in counted], below, decimal):
+            return False
     return len(set(first)) == len(first) and not any(
-        cell in cells for cell, cells in zip(first, columns, strict=True)
+        cell in cells
+        for cell, cells, is_one in zip(first, columns, numeric, strict=True)
+        if not is_one
     )
 
 

@@ -332,15 +332,14 @@ class Table(Shown):
         )
 
     def coloured_by(self, name: str) -> Table:
-        """Return the table with a factor as its colour, before all others."""
+        """Return the table with a factor as its colour; columns keep their places and numbers."""
         role = self.column(name).role
         if role is not Role.FACTOR:
             raise InvalidParameter(
                 f"individuals are coloured by labels that repeat, and column {name!r} is a "
                 f"{role.value}; make it a factor by its role"
             )
-        order = [name, *(other for other in self.names if other != name)]
-        return replace(self.with_columns(order), coloured=name)
+        return replace(self, coloured=name)
 
     def frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame of pandas, polars or pyarrow."""

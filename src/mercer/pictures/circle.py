@@ -343,7 +343,9 @@ def contributions(
     listed = choose_axes([axes] if is_one else axes, total, how_many=1 if is_one else None)
     shares, names, count = _contributed(values, listed)
     order = np.argsort(-shares, kind="stable")[: whole(most, "most", least=1)]
-    uniform = 1.0 / max(count, 1)
+    # Elements of one kind, such as the numbers of a mixed analysis, may make a part of an axis.
+    whole_axis = float(np.nansum(shares)) if is_one else 1.0
+    uniform = whole_axis / max(count, 1)
     places = np.arange(len(order), 0, -1).astype(float)
     colours = tuple(BLUE if shares[i] >= uniform else PALE for i in order)
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)
