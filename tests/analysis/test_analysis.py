@@ -459,6 +459,30 @@ def test_a_kernel_that_parts_groups_is_said_to_and_one_that_does_not_is_not() ->
     assert analyse(mercer.datasets.iris()).evidence.verdict == "same"  # type: ignore[union-attr]
 
 
+def test_groups_around_each_other_part_on_an_axis_that_two_columns_do_not_have() -> None:
+    rng = np.random.default_rng(1)
+    t, is_outer = rng.uniform(0.0, 2.0 * np.pi, 120), np.arange(120) % 2 == 0
+    radius = np.where(is_outer, 1.0, 0.4) + 0.04 * rng.normal(size=120)
+    ring = np.where(is_outer, "outer", "inner").astype(object)
+    table = Table.of({"x": radius * np.cos(t), "y": radius * np.sin(t), "ring": ring})
+    found = analyse(table)
+    assert found.evidence is not None
+    assert found.evidence.verdict == "groups"
+    told = found.evidence.told
+    assert told is not None
+    assert told.axis == 3
+    assert told.straight < 0.05
+    assert told.curved > 0.9
+    assert found.evidence.plane == (1, 3)
+    value = describe(found, choices={})
+    panel = value["panels"]["curved"]
+    assert (panel.x.axis, panel.y.axis) == (1, 3)
+    assert any("Axes 1 and 3, where it parts the groups best" in note for note in panel.notes)
+    asked = analyse(table, n_components=1).curved
+    assert asked is not None
+    assert asked.individuals_.coordinates.shape == (120, 2)  # a plane, and no axis beyond it
+
+
 def test_separation_is_the_mean_squared_canonical_correlation() -> None:
     rng = np.random.default_rng(7)
     F = np.linalg.qr(rng.normal(size=(30, 4)) - rng.normal(size=(30, 4)).mean(axis=0))[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tracemalloc
 from pathlib import Path
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +17,7 @@ import mercer as mc
 from mercer.check import Array, Points
 from mercer.data import OnDisk, ondisk, open_points
 from mercer.data.ondisk import MOST_OPEN, InChunks, InFiles, InGroups
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, UnreadableFile
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
 
@@ -135,7 +137,7 @@ def test_chunks_are_read_once_by_those_who_walk_over_them(
     class Noted:
         """An array in chunks that says what is read of it."""
 
-        shape, chunks, dtype = X.shape, (130, 2), X.dtype
+        shape, chunks, dtype, nbytes_stored = X.shape, (130, 2), X.dtype, X.nbytes
 
         def __getitem__(self, index: slice) -> Array:
             asked.append(index)
@@ -300,3 +302,54 @@ def test_a_folder_is_read_without_what_holds_no_rows(tmp_path: Path) -> None:
         open_points(tmp_path / "year=2" / "x.parquet")
     with pytest.raises(mc.errors.UnreadableFile, match="holds no files of numbers with rows"):
         open_points(tmp_path / "year=2")
+
+
+def test_groups_far_inside_one_another_are_refused_at_once(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "deep.h5", "w") as file:
+        group = file
+        for _ in range(1000):
+            group = group.create_group("g")
+        group["X"] = X
+    started = process_time()
+    with pytest.raises(UnreadableFile, match="more than 100 deep in one another"):
+        open_points(tmp_path / "deep.h5")
+    assert process_time() - started < 1.0
+
+
+def test_an_array_of_two_names_and_a_group_in_itself_are_looked_into_once(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "circle.h5", "w") as file:
+        file["a/b"] = X[:7]
+        file["a/c"] = file["a/b"]
+        file["a/again"], file["a/root"] = file["a"], file["/"]
+        file["z"], file["y"] = h5py.SoftLink("/a/b"), h5py.ExternalLink("none.h5", "/X")
+    points = open_points(tmp_path / "circle.h5")
+    assert (points.layer, points.shape) == ("a/b", (7, 3))
+
+
+@pytest.mark.parametrize("library", ["h5py", "zarr"])
+def test_chunks_that_unfold_from_next_to_nothing_are_refused(library: str, tmp_path: Path) -> None:
+    """A few hundred kB of zeros took 1 GB, at the first row."""
+    made = pytest.importorskip(library)
+    how: dict[str, Any] = {"shape": (2**23, 2), "chunks": (2**23, 2), "dtype": "f8"}
+    if library == "h5py":
+        path = tmp_path / "x.h5"
+        with made.File(path, "w") as file:
+            file.create_dataset("X", **how, compression="gzip")[:8] = 1.0
+    else:
+        path = tmp_path / "x.zarr"
+        made.create_array(path, **how)[:8] = 1.0
+    with pytest.raises(
+        mc.errors.TooLarge, match="chunks of 134,217,728 bytes, more than 100 times"
+    ):
+        open_points(path)
+
+
+def test_chunks_without_numbers_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    path = as_zarr(tmp_path, X)
+    about = path / "zarr.json"
+    about.write_text(re.sub(r"\b130\b", "0", about.read_text()))
+    with pytest.raises(UnreadableFile, match="chunks|chunk"):
+        open_points(path)[:3]

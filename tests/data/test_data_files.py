@@ -7,7 +7,7 @@ import gzip
 import io
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -138,13 +138,62 @@ def test_a_cell_that_is_no_number_is_named_as_the_spreadsheet_names_it(file: Fil
         read(file(workbook(rows), "cell.xlsx"))
 
 
-def remade(content: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
-    """Return a workbook with the content of its parts changed."""
+def remade(
+    content: bytes,
+    change: Callable[[str, bytes], bytes],
+    moved: Mapping[bytes, bytes] | None = None,
+) -> bytes:
+    """Return a workbook with the content of its parts changed, and some of them elsewhere."""
     held = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(held, "w", 8) as new:
         for part in old.namelist():
-            new.writestr(part, change(part, old.read(part)))
+            name, text = f"/{part}".encode(), change(part, old.read(part))
+            for here, there in (moved or {}).items():
+                name, text = name.replace(here, there), text.replace(here, there)
+            new.writestr(name.decode()[1:], text)
     return held.getvalue()
+
+
+SHARES = (
+    b'<Relationship Id="shared" Target="sharedStrings.xml" Type="http://schemas.openxmlformats.org/'
+    b'officeDocument/2006/relationships/sharedStrings"/></Relationships>'
+)
+"""By which a workbook says where the texts are that its cells share."""
+
+
+def sharing(texts: list[bytes], places: list[int], hides: bytes = b"") -> bytes:
+    """Return a workbook with a column of shared texts, by their places, and one of numbers."""
+    marks = {f"text {place}": place for place in set(places)}
+
+    def shared(part: str, content: bytes) -> bytes:
+        for mark, place in marks.items():
+            held = f't="inlineStr"><is><t>{mark}</t></is>'.encode()
+            content = content.replace(held, f't="s"><v>{place}</v>'.encode())
+        return (
+            content.replace(b"</Relationships>", SHARES) if "workbook.xml.rels" in part else content
+        )
+
+    rows = [[f"text {place}", number] for number, place in enumerate(places)]
+    held = io.BytesIO(remade(workbook([["text", "number"], *rows]), shared))
+    entries = b"".join(b"<si><t>%b</t></si>" % text for text in texts)
+    with zipfile.ZipFile(held, "a", 8) as whole:
+        whole.writestr("xl/sharedStrings.xml", b"<sst>%b%b</sst>" % (hides, entries))
+    return held.getvalue()
+
+
+def test_a_text_that_cells_share_is_counted_for_each_of_them(file: File) -> None:
+    """Kilobytes were gigabytes when they were read: the library writes the text out for each."""
+    words = [b"short", b"a" * 30_000]
+    bomb = file(sharing(words, [1] * 1000), "bomb.xlsx")
+    with pytest.raises(mc.errors.TooLarge, match="the text of the cells in bomb.xlsx takes 30,0"):
+        read(bomb, memory="20MB")
+    table = read(bomb, "table", memory="40MB")
+    assert table.column("text").values[999] == "a" * 30_000
+    few = file(sharing(words, [0] * 1000 + [1]), "few.xlsx")
+    assert len(read(few, memory="1MB")) == 1001
+    hidden = sharing(words[::-1], [0] * 1000, hides=b"<!-- <si><t>short</t></si> -->")
+    with pytest.raises(mc.errors.TooLarge, match="the text of the cells in hidden.xlsx takes"):
+        read(file(hidden, "hidden.xlsx"), memory="20MB")
 
 
 def test_a_workbook_made_to_harm_is_refused_by_name(file: File) -> None:
@@ -157,6 +206,15 @@ def test_a_workbook_made_to_harm_is_refused_by_name(file: File) -> None:
         mc.errors.TooLarge, match="the sheet in far.xlsx takes 549,755,813,888 bytes"
     ):
         read(file(remade(whole, far), "far.xlsx"))
+
+    def odd(part: str, text: bytes) -> bytes:
+        return far(part, text).replace(b'r="XFD', b'x=">" r="XFD')
+
+    with pytest.raises(mc.errors.TooLarge, match="the sheet in odd.xlsx takes 549,755,813,888"):
+        read(file(remade(whole, odd), "odd.xlsx"))
+    hidden = {b"/xl/worksheets/": b"/xl/elsewhere/"}
+    with pytest.raises(mc.errors.TooLarge, match="the sheet in moved.xlsx takes 549,755,813,888"):
+        read(file(remade(whole, far, hidden), "moved.xlsx"))
 
     def bomb(part: str, text: bytes) -> bytes:
         return text.replace(b"<sheetData>", b" " * 2**24 + b"<sheetData>")

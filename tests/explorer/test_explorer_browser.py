@@ -701,6 +701,7 @@ def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
         page.click("#against-use")
         page.wait_for_selector("#figure-plane-1-2 h3:has-text('Map to compare')", timeout=PATIENCE)
         arrive(seen)
+        assert "Inertia to compare" in seen.texts("#side h3")
         assert "polynomial" in seen.ask("mercer.explorer.state.against")
         assert page.locator("#against-part").is_visible()
         page.select_option("#against", label="straight map")

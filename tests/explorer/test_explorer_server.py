@@ -1169,6 +1169,11 @@ def test_gradients_are_of_two_axes_that_the_map_has(house: House) -> None:
     lines = [m for m in found["panel"]["panels"][0]["marks"] if m["mark"] == "lines"]
     assert {m["name"] for m in lines} <= set(mc.datasets.iris().names)
     assert "rises by its standard deviation" in found["notes"][0]
+    marks = found["panel"]["panels"][0]["marks"]
+    assert "labels" not in {m["mark"] for m in marks}
+    assert [(m["of"], m["ids"]) for m in marks if m["mark"] == "markers"] == [
+        ("individuals", list(range(150)))
+    ]
     for axes in ([1, 1], [1, 99], [1], "12", [1.0, 2.0], None):
         assert client.ask("gradients", {"axes": axes}).status_code == 422
     client.analysis(kernel="laplacian(bandwidth=1.0)")

@@ -92,6 +92,14 @@ NAMES = """() => [...document.querySelectorAll("#figure-plane-1-2 .labels text")
     .map(([name, b]) => [name, b.left, b.top, b.right, b.bottom])"""
 
 
+DIAMONDS = """() => {
+    const { svg, frames: [frame] } = mercer.pictures["plane-1-2"];
+    const { left, top } = svg.getBoundingClientRect();
+    return frame.hits.filter(({ mark }) => mark.of !== "individuals" && mark.mark === "markers")
+        .map(({ u, v }) => [left + u, top + v]);
+}"""
+
+
 def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
     browser: Any, decathlon: str
 ) -> None:
@@ -115,6 +123,14 @@ def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
             and min(a[4], b[4]) - max(a[2], b[2]) > 4
         ]  # fmt: skip
         assert upon == []
+        diamonds = page.evaluate(DIAMONDS)
+        assert len(diamonds) == 2
+        assert not [
+            name
+            for name, left, top, right, low in names
+            for u, v in diamonds
+            if left < u < right and top < v < low
+        ]
         assert page.locator("#selection").bounding_box()["height"] < 34
 
 
@@ -372,3 +388,43 @@ def test_outlines_of_another_colour_have_room_in_the_map(browser: Any, numerals:
         (left, right), (low, high) = seen.ask(f"{frame}.limits")
         assert all(left < a and b < right and low < c and d < high for a, b, c, d in drawn)
         assert [left, right] != before[0] or [low, high] != before[1]
+
+
+def test_who_cancels_a_refinement_keeps_the_preview_and_may_compute_it_later(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(3_100, 3))
+    with served(Source(mc.read(x), "x.npy", "x")) as it:
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.route("**/api/refine", lambda route: route.fulfill(status=204))  # as if cancelled
+        page.goto(it)
+        page.wait_for_selector("#toast:has-text('The preview stays')", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is False
+        page.unroute("**/api/refine")
+        with page.expect_response("**/api/refine") as refined:
+            page.get_by_role("button", name="Compute exactly").click()
+        assert refined.value.json()["residuals"]
+        page.wait_for_selector("#doubts:not(:has-text('landmarks'))", state="attached")
+        page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        assert page.evaluate("mercer.explorer.state.exact") is True
+        context.close()
+
+
+STARTS = """() => [...document.querySelectorAll("#figure-plane-1-2 .legend")].flatMap((legend) => {
+    const first = new Map();
+    for (const one of legend.children) {
+        const [, x, y] = /translate\\(([\\d.-]+) ([\\d.-]+)\\)/.exec(one.getAttribute("transform"));
+        if (!first.has(y)) first.set(y, x);
+    }
+    return [...first.values()];
+})"""
+
+
+def test_the_lines_of_a_legend_begin_at_one_place(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    teams, sides = ("red team", "blue team", "green team"), ("north", "south")
+    rows = (f"{i % 8},{teams[i % 3]},{sides[i % 2]}" for i in range(24))
+    path.write_text("who,team,side\n" + "".join(f"person {row}\n" for row in rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        starts = seen.ask(STARTS)
+        assert len(starts) > 2
+        assert len(set(starts)) == 1

@@ -208,3 +208,26 @@ def test_a_card_that_is_pointed_at_again_names_the_nearest_once(browser: Any, ad
         page.wait_for_selector("#card .near", state="attached", timeout=PATIENCE)
         page.wait_for_timeout(100)
         assert page.locator("#card .near").count() == 1
+
+
+NEAREST = "mercer.ask('card', { row: 0 }).then((a) => a.json()).then((a) => a.nearest)"
+
+
+def test_a_tab_that_is_duplicated_is_a_visitor_of_its_own(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        name = seen.ask("mercer.explorer.visitor")
+        with page.expect_popup() as opened:
+            page.evaluate("window.open(location.href)")  # with a copy of what this tab keeps
+        other = opened.value
+        other.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        assert other.evaluate("mercer.explorer.visitor") != name
+        before = seen.ask(NEAREST)
+        other.select_option("#family", label="Laplacian")
+        other.wait_for_selector("#figure-curved h3:has-text('Laplacian')", timeout=PATIENCE)
+        assert other.evaluate(NEAREST) != before
+        assert seen.ask(NEAREST) == before
+        other.close()
+        page.reload()  # who loads a page again is the same
+        arrive(seen)
+        assert seen.ask("mercer.explorer.visitor") == name

@@ -12,6 +12,7 @@ import pytest
 
 import mercer as mc
 from mercer.analysis import Analysis
+from mercer.data.table import Table
 from mercer.datasets import decathlon, iris
 from mercer.pictures.clouds import ellipse, hull, is_elliptic
 from tests.browser import Visit, visit
@@ -212,4 +213,31 @@ def test_a_standard_page_is_short_dark_where_the_reader_is_and_saved_light(
         named = seen.texts("#figure-circle .labels text")
         assert set(named) == set(iris().active)  # all arrows are long, and all are named
         assert seen.ask(ground) == "#151a21"
+        assert seen.messages == []
+
+
+def test_a_map_opens_on_the_axis_that_parts_groups_and_a_column_may_be_called_class(
+    browser: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    t, group = rng.uniform(0.0, 2.0 * np.pi, 90), np.arange(90) % 2
+    radius = np.where(group == 0, 1.0, 0.4) + 0.04 * rng.normal(size=90)
+    columns = {"x": radius * np.cos(t), "y": radius * np.sin(t)}
+    table = Table.of({**columns, "Class": np.array(["out", "in"], object)[group]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.ReadingWarning)
+        made = mc.analyse(table, random_state=0)
+    with visit(browser, mc.report(made, tmp_path / "page.html", choices={})) as seen:
+        control = seen.page.get_by_label("Colour by")
+        assert control.locator("option:checked").text_content() == "Class"
+        assert control.locator("option").last.text_content() == "found class"
+        assert "Colour the maps by “found class”" in seen.texts("#groups")[0]
+        assert seen.texts("#figure-curved .y-title")[0].startswith("Dim 3")
+        control.select_option(label="found class")
+        assert seen.texts("#figure-curved .y-title")[0].startswith("Dim 3")
+        assert seen.texts("#figure-curved .legend .key") == ["found class"]
+        seen.ask("mercer.page.move([1, 0])")
+        assert seen.texts("#figure-curved .x-title")[0].startswith("Dim 2")
+        seen.ask("mercer.page.move([0, 1])")
+        assert seen.texts("#figure-curved .y-title")[0].startswith("Dim 2")
         assert seen.messages == []

@@ -106,11 +106,11 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it(
         draw([1.0])
 
 
-def test_labels_name_the_best_represented_first(decathlon: Any) -> None:
+def test_labels_name_those_first_who_make_most_of_the_plane(decathlon: Any) -> None:
     _, model = decathlon
     panel = pictures.individuals.describe(model.individuals_, labels=5)
-    cos2 = model.individuals_.cos2[:, :2].sum(axis=1)
-    best = model.individuals_.labels[np.argsort(-cos2)[:5]]
+    squares = np.sum(model.individuals_.coordinates[:, :2] ** 2, axis=1)
+    best = model.individuals_.labels[np.argsort(-squares)[:5]]
     (labels,) = panel.of_kind(Labels)
     assert isinstance(labels, Labels)
     assert labels.most == 5

@@ -22,7 +22,7 @@ from mercer.analysis.doubts import (
     of_size,
     sampled,
 )
-from mercer.analysis.evidence import PLANE, Evidence, evidence_of
+from mercer.analysis.evidence import PLANE, SPACE, Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
@@ -321,8 +321,9 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
         return None
     n = len(proposal.points)
     is_large = n > Limits.stored and not is_exact
+    fewest = SPACE if axes == proposal.usual_axes else PLANE
     found = KernelPCA(
-        min(max(axes, 2), n - 1 or 1),
+        min(max(axes, fewest), n - 1 or 1),
         kernel=used,
         method="nystrom" if is_large else "auto",
         landmarks=LANDMARKS if is_large else None,

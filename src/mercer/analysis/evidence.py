@@ -22,8 +22,11 @@ from mercer.settings import LEVEL
 PLANE = 2
 """Axes of the maps that are drawn, and compared."""
 
-READ = 5
-"""Axes on which groups are sought."""
+READ, SPACE = 5, 3
+"""Axes on which groups are sought, and those that a curved map has at least.
+
+Two columns have two straight axes, and groups around each other part on the third curved one.
+"""
 
 PERMUTATIONS, ENOUGH = 199, 10
 """Permutations of a test, and exceedances after which it ends."""
@@ -53,8 +56,9 @@ class Separation(Shown):
 
     .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
 
-    is the mean squared canonical correlation of g groups with the first K axes. ``p_value`` is
-    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
+    is the mean squared canonical correlation of g groups with the first K axes, up to 5 of the map
+    that has more of them. ``p_value`` is that of the curved map, by permutations of the groups;
+    ``axis`` is where it parts them best.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -133,14 +137,26 @@ class Evidence(Shown):
         return f"Evidence: {self.adds}"
 
     @property
+    def told(self) -> Separation | None:
+        """The groups that the kernel parts better, those that colour if they are among them."""
+        if self.verdict != "groups":
+            return None
+        best = max(self.separations, key=lambda s: s.curved - s.straight)
+        return self.separations[0] if self.separations[0].is_gain else best
+
+    @property
+    def plane(self) -> tuple[int, int]:
+        """The axes of the curved map on which what is told of it is seen."""
+        return (1, 2) if self.told is None or self.told.axis <= PLANE else (1, self.told.axis)
+
+    @property
     def adds(self) -> str:
         """What the kernel adds, in one sentence."""
         alike = f"alignment {self.alignment:.2f}"
         p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
-        best = max(self.separations, key=lambda s: s.curved - s.straight, default=None)
         colour = next(iter(self.separations), None)  # of the individuals, which is judged first
-        if self.verdict == "groups" and best is not None and colour is not None:
-            told = colour if colour.is_gain else best
+        told = self.told
+        if told is not None and colour is not None:
             rest = "" if told is colour else f' Those of "{colour.factor}" it parts no better.'
             return (
                 f'The kernel parts the groups of "{told.factor}" better: its axes show '
@@ -264,15 +280,14 @@ def silhouette(distances: Array, labels: Array) -> float:
 def _separations(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)
     F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
 ) -> Iterator[Separation]:
-    axes = min(READ, F.shape[1], G.shape[1])
-    F, G = F[:, :axes], G[:, :axes]
+    F, G = F[:, :READ], G[:, :READ]
     for number, factor in enumerate(factors[:FACTORS]):
         labels = factor.values[kept]
         known = np.array([v is not None for v in labels.tolist()])
         levels, places = np.unique(labels[known].astype(str), return_inverse=True)
         if len(levels) < 2 or len(levels) >= known.sum():
             continue
-        most = min(axes, len(levels) - 1)
+        most = min(max(F.shape[1], G.shape[1]), len(levels) - 1)
         ours, theirs, weights = F[known], G[known], w[known]
         eta2 = correlation_ratios(theirs, places, weights)
         draws = Resampling(PERMUTATIONS, seed, stop_after=ENOUGH, threads=1)

@@ -70,13 +70,14 @@ def assembled(
     found: list[Role] = []
     labels: dict[str, Array] = {}
     numeric: list[Array] = []
+    is_open = row_names is None and Role.IDENTIFIER not in roles.values()
     for place, (name, values) in enumerate(zip(names, columns, strict=True)):
-        is_open = row_names is None and Role.IDENTIFIER not in (*roles.values(), *found)
         role, kept = _settled_role(values, roles.get(name), place, name, is_open)
         if place == 0 and role is Role.IDENTIFIER and name not in roles and are_numbers(kept):
             others = (v for n, v in zip(names, columns, strict=True) if n not in roles)
             role = Role.TEXT if any(map(_are_names, others)) else role
         found.append(role)
+        is_open = is_open and role is not Role.IDENTIFIER
         if role is Role.NUMBER:
             numeric.append(kept)
         else:

@@ -24,6 +24,7 @@ from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
 from mercer.data.raw_files import (
     MEMORY,
+    RATIO,
     first_bytes,
     in_one_line,
     kind_of,
@@ -51,6 +52,9 @@ MOST_COLUMNS = 2**24
 MOST_OPEN = 8
 """Files of a folder that are open at a time."""
 
+DEEPEST = 100
+"""Groups in one another that are looked into."""
+
 BAND, MOST_KEPT = 2**22, 2**26
 """Bytes of chunks that are read at a time, at the least, and that are kept for the next slice."""
 
@@ -65,7 +69,7 @@ NUMBERS = {
 ZARR = (".zarray", ".zgroup", "zarr.json")
 """Files by which a folder says that it is a zarr store."""
 
-DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError, OverflowError)
+DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError, ArithmeticError)
 """What libraries raise of damaged files that have no error of their own."""
 
 
@@ -263,12 +267,7 @@ class InChunks(OnDisk):
             raise InvalidInput(f"{name} has shape {shape}, which is not a table of numbers")
         if values.dtype.kind not in "biuf":
             raise InvalidInput(f"{name} has type {values.dtype}, and only real numbers are read")
-        chunk = prod(values.chunks or (1,)) * values.dtype.itemsize
-        if chunk > MEMORY:
-            raise TooLarge(
-                f"{name} has chunks of {chunk:,} bytes, which are read as a whole; write it again "
-                "with smaller ones"
-            )
+        _refuse_chunks(values, name)
         if len(shape) == 2 and shape[1] > MOST_COLUMNS:
             raise TooLarge(
                 f"{name} has {shape[1]:,} columns, and at most {MOST_COLUMNS:,} are read: write it "
@@ -317,6 +316,27 @@ class InChunks(OnDisk):
             ) from error
         part = part[:, None] if part.ndim == 1 else part
         return (part if self._is_all else part[:, list(self.chosen)]).astype(self.dtype, copy=False)
+
+
+def _refuse_chunks(values: Any, name: str) -> None:
+    """Refuse chunks that no memory holds, and large ones that unfold from next to nothing."""
+    if 0 in (values.chunks or ()):
+        raise UnreadableFile(f"{name} has chunks of {values.chunks}, which hold no numbers")
+    chunk = prod(values.chunks or (1,)) * values.dtype.itemsize
+    why = "" if chunk <= MEMORY else "which are read as a whole"
+    if not why and chunk > MOST_KEPT and chunk > RATIO * _stored(values):
+        why = f"more than {RATIO:g} times what all of it takes on disk, as files made to exhaust "
+        why += "memory do"
+    if why:
+        raise TooLarge(f"{name} has chunks of {chunk:,} bytes, {why}; write it with smaller ones")
+
+
+def _stored(values: Any) -> int:
+    """Return the bytes that an array of HDF5 or zarr takes on disk."""
+    if hasattr(values, "id"):
+        return int(values.id.get_storage_size())
+    stored = values.nbytes_stored  # a property in zarr 2
+    return int(stored() if callable(stored) else stored)
 
 
 class InFiles(OnDisk):
@@ -443,8 +463,7 @@ def _in_hdf5(path: Path, layer: str | None, columns: Sequence[str | int] | None)
     with ExitStack() as opened:
         try:
             file = opened.enter_context(h5py.File(path, "r"))
-            found: list[str] = []
-            file.visititems(lambda name, node: found.append(name) if _is_table(node) else None)
+            found = list(_tables(file, h5py.HardLink))
         except DAMAGE as error:
             raise UnreadableFile(
                 f"{path.name} is a damaged or incomplete HDF5 file: {in_one_line(error)}"
@@ -457,6 +476,30 @@ def _in_hdf5(path: Path, layer: str | None, columns: Sequence[str | int] | None)
         points = InChunks(path, file[name], name, columns)
         opened.pop_all()  # it stays open as long as its rows are asked for
     return points
+
+
+def _tables(file: Any, kept_here: type) -> Iterator[str]:
+    """Yield the names of the arrays of numbers in an HDF5 file, each by one of its names.
+
+    A group is opened from the one it stands in: by its whole name, each would be sought from the
+    root, and thousands in one another for ever.
+    """
+    left = [("", file["/"])]
+    seen = {left[0][1].id}
+    for name, group in left:
+        if name.count("/") > DEEPEST:
+            raise ValueError(f"groups stand more than {DEEPEST} deep in one another")
+        for key in sorted(group):
+            if not isinstance(group.get(key, getlink=True), kept_here):
+                continue
+            node = group[key]
+            if node.id in seen:
+                continue
+            seen.add(node.id)
+            if hasattr(node, "keys"):
+                left.append((f"{name}/{key}", node))
+            elif _is_table(node):
+                yield f"{name}/{key}".strip("/")
 
 
 def _in_zarr(path: Path, layer: str | None, columns: Sequence[str | int] | None) -> InChunks:

@@ -34,8 +34,20 @@ WORKBOOK = "xl/workbook.xml"
 PART = re.compile(r"(?:\[Content_Types\]|_rels/|xl/).*\.(?:xml|rels)$", re.DOTALL | re.IGNORECASE)
 """Parts that say what cells hold; pictures, macros and comments are not even unfolded."""
 
-PLACE = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^<>]*?\sr\s*=\s*["']([A-Za-z]*)([0-9]+)["'][^<>]*>""")
-"""The element of a row, or of a cell, with its place."""
+ELEMENT = re.compile(
+    rb"""<(?:\w+:)?(?:c|row)(\s[^<>"']*(?:(?:"[^"]*"|'[^']*')[^<>"']*)*)>"""
+    rb"""(?:\s*<(?:\w+:)?v>([0-9]{1,9})</)?"""
+)
+"""A row or a cell that is not empty: what it says of itself, and the whole number it holds."""
+
+PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
+"""The place of a row or a cell, among what it says of itself."""
+
+IS_SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
+"""By which a cell says that its number is that of a shared text."""
+
+SHARED = re.compile(rb"<(?:\w+:)?si\b")
+"""Where a text begins that cells share: it is stored once, and read as often as a cell names it."""
 
 CELL = 32
 """Bytes that a cell takes before it is part of a column."""
@@ -116,13 +128,17 @@ def _unfolded(path: Path, limits: Limits) -> io.BytesIO:
             parts = [part for part in archive.infolist() if PART.match(part.filename)]
             packed = min(sum(part.compress_size for part in parts), path.stat().st_size)
             limits.check(sum(part.file_size for part in parts), packed, path.name)
-            for part in parts:
+            texts: list[Array] = []
+            cells: list[Array] = []
+            for part in parts:  # a sheet is what the workbook says is one, wherever it lies
                 if part.flag_bits & IS_ENCRYPTED:
                     raise UnreadableFile(f"{path.name} is encrypted; save it without a password")
                 content = archive.read(part)
-                if part.filename.lower().startswith("xl/worksheets/"):
-                    _refuse_far_cells(content, limits, path.name)
+                texts.append(_lengths(content))
+                cells.append(_examined(content, limits, path.name))
                 copy.writestr(part.filename, content)
+            size = max((_said(of, by) for of in texts for by in cells), default=0)
+            limits.check(size, None, f"the text of the cells in {path.name}")
     except MercerError:
         raise
     except Exception as error:  # each way of packing has its own errors
@@ -133,18 +149,42 @@ def _unfolded(path: Path, limits: Limits) -> io.BytesIO:
     return kept
 
 
-def _refuse_far_cells(content: bytes, limits: Limits, name: str) -> None:
-    """Refuse cells so far apart that the sheet between them does not fit."""
+def _examined(content: bytes, limits: Limits, name: str) -> Array:
+    """Refuse cells so far apart that the sheet between them does not fit.
+
+    Returns which shared text each cell names, -1 where that is not plain to see.
+    """
     last_row = last_column = 1
-    for found in PLACE.finditer(content):
-        if found[0].endswith(b"/>"):
+    shared: list[int] = []
+    is_plain = b"<!" not in content
+    for found in ELEMENT.finditer(content):
+        about = found[1]
+        if about.endswith(b"/"):
             continue  # an empty cell, which has a look and no value
-        letters = found[1].upper()[:4]
-        column = sum(26**k * (c - 64) for k, c in enumerate(reversed(letters)))
-        last_row, last_column = max(last_row, int(found[2][:8])), max(last_column, column)
+        for letters, row in PLACE.findall(about):
+            column = sum(26**k * (c - 64) for k, c in enumerate(reversed(letters.upper()[:4])))
+            last_row, last_column = max(last_row, int(row[:8])), max(last_column, column)
+        if IS_SHARED.search(about):
+            shared.append(int(found[2]) if found[2] and is_plain else -1)
     if last_row > MOST_ROWS or last_column > MOST_COLUMNS:
         raise UnreadableFile(f"{name} has a cell outside of the {MOST_ROWS:,} rows a sheet has")
     limits.check(CELL * last_row * last_column, None, f"the sheet in {name}")
+    return np.array(shared, np.int64)
+
+
+def _lengths(content: bytes) -> Array:
+    """Return the bytes of each shared text of a part with its markup, and behind them the most."""
+    starts = [text.start() for text in SHARED.finditer(content)]
+    found = np.diff([*starts, len(content)]) if starts else np.zeros(1, np.int64)
+    if b"<!" in content:  # comments may hide some of them, and move the places of the others
+        return np.array([len(content)])
+    return np.append(found, found.max())
+
+
+def _said(lengths: Array, places: Array) -> int:
+    """Return the bytes of the texts that cells name, the longest where it is not known which."""
+    known = np.where(places < len(lengths), places, -1)
+    return int(lengths[known].sum())
 
 
 def _sheet(names: Sequence[str], asked: str | int | None, file: str) -> str:

@@ -252,6 +252,8 @@ def answer(
         titles[other] = titles[other].partition(": ")[2].join(["Map to compare: ", ""])
         if is_first:
             titles[name] = titles[name].replace("Straight map: ", "Map: ")
+        elif "scree" in titles:
+            titles["scree"] = "Inertia to compare"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         has_curved = made.curved is not None and not straight.is_whole

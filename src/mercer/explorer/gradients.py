@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from mercer.errors import InvalidParameter, NotDifferentiable
 from mercer.page.panels import rows_to_show
@@ -14,6 +17,7 @@ from mercer.page.write import picture_value
 from mercer.pca.slopes import axis_slopes
 from mercer.pictures.colours import LIMITS
 from mercer.pictures.importance import slopes
+from mercer.pictures.scene import Ids, Labels, Mark, Markers
 
 
 def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
@@ -47,9 +51,20 @@ def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
         panel = slopes.describe(
             model.individuals_, arrows, axes=tuple(axes), spectrum=model.spectrum_
         )
+    # The legend names the variables: beside the maps there is no room for names upon arrows.
+    panel = replace(
+        panel, marks=tuple(_linked(made, m) for m in panel.marks if not isinstance(m, Labels))
+    )
     listed = rows_to_show(made, LIMITS.points)
     return {
         "panel": picture_value(panel, [clean(made.names[i]) for i in listed], listed),
         "axes": list(axes),
         "notes": [clean(note, 300) for note in panel.notes],
     }
+
+
+def _linked(made: Subject, mark: Mark) -> Mark:
+    """Return a mark that a page links to the individuals, where it stands for all of them."""
+    if not isinstance(mark, Markers) or len(mark.x) != len(made):
+        return mark
+    return replace(mark, ids=Ids(np.arange(len(made)), tuple(map(str, made.names))))

@@ -31,7 +31,6 @@ from mercer.page.reproduce import Reading, code, command_line, facts
 from mercer.page.safe_text import PAGE, clean, count_of, mathml, percent
 from mercer.page.sections import FORMAT, kind_of, tables_of
 from mercer.page.sentences import (
-    CLASS,
     analysis,
     axes_in_words,
     classes_of,
@@ -40,6 +39,7 @@ from mercer.page.sentences import (
     groups_value,
     kept_axes,
     method,
+    name_of_classes,
     result,
 )
 from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
@@ -98,6 +98,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         beside = None if made is None or made.curved is None else facing(made.curved, straight)
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
+        opens = _opens(made, curved)
         rows = rows_to_show(subject, most_points)
         is_long = is_live and len(subject) > PAGE.live
         classes = None if is_long else classes_of(subject, kept_axes(subject, found), clusters)
@@ -110,8 +111,8 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "individuals": individuals(subject, rows, classes),
             "passive": _passive(subject),
             "linked": _linked(subject),
-            "curved": None if curved is None else space_value(curved, rows),
-            "panels": dict(_pictures(subject, curved, rows, found, is_live)),
+            "curved": None if curved is None else space_value(curved, rows, opens),
+            "panels": dict(_pictures(subject, curved, rows, found, opens, is_live=is_live)),
             "sheets": {s["id"]: s for s in tables_of(subject, rows, found, _reasons(made))},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
@@ -149,11 +150,21 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     return {**value, "remarks": list(dict.fromkeys(said))}
 
 
-def _pictures(
+def _opens(made: Analysis | None, curved: Subject | None) -> tuple[int, ...]:
+    """Return the axes of the curved map on which what the kernel adds is seen."""
+    first = (1, 2) if curved is None else (1, 2)[: curved.axes]
+    if made is None or made.evidence is None or curved is None:
+        return first
+    return made.evidence.plane if made.evidence.plane[1] <= axes_told(curved) else first
+
+
+def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     subject: Subject,
     curved: Subject | None,
     rows: Array,
     choices: dict[str, Choice],
+    opens: tuple[int, ...],
+    *,
     is_live: bool,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of the straight model, the curved map behind the first, and its own."""
@@ -163,10 +174,12 @@ def _pictures(
         return
     first, *others = drawn
     yield first, replace(drawn[first], title=f"Straight map: {method(subject)}")
-    beside = map_of(curved, rows, (1, 2)[: curved.axes], f"Curved map: {method(curved)}")
+    beside = map_of(curved, rows, opens, f"Curved map: {method(curved)}")
     kinds = [{e.of for e in one.elements} for one in (subject, curved)]
     alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
+    if opens != (1, 2)[: curved.axes]:
+        said += f" Axes {opens[0]} and {opens[1]}, where it parts the groups best."
     told = {note for note in drawn[first].notes if not note.startswith(SHADED)}
     notes = (note for note in beside.notes if note not in told)
     yield "curved", replace(beside, notes=(said, *notes))
@@ -175,9 +188,13 @@ def _pictures(
         yield from kernel_pictures(curved, rows)
 
 
-def space_value(subject: Subject, rows: Array) -> Value:
-    """Return a second map of the same individuals: its axes, and where everything lies on them."""
+def space_value(subject: Subject, rows: Array, opens: Sequence[int] = (1, 2)) -> Value:
+    """Return a second map of the same individuals: its axes, and where everything lies on them.
+
+    ``opens`` are the axes that are drawn first.
+    """
     return {
+        "opens": [k - 1 for k in opens],
         "axes": [subject.axis(k) for k in range(subject.axes)],
         **_places(subject, rows),
         "passive": _passive(subject),
@@ -298,8 +315,9 @@ def _colours(subject: Subject, rows: Array, classes: Clusters | None) -> Iterato
             room -= len(rows)
             yield {"name": clean(column.name), "values": np.asarray(column.values, float)[rows]}
     if classes is not None:
-        levels = [f"{CLASS} {k}" for k in range(1, classes.count + 1)]
-        yield {"name": CLASS, "levels": levels, "codes": classes.labels[rows] - 1}
+        name = name_of_classes(subject)
+        levels = [f"{name} {k}" for k in range(1, classes.count + 1)]
+        yield {"name": name, "levels": levels, "codes": classes.labels[rows] - 1}
 
 
 def _with_colour_first(table: Table | None) -> list[Column]:

@@ -46,7 +46,7 @@ MADE = {
 }
 """How a map with elements is read."""
 
-BEST_NAMED = f"Named are the {LIMITS.labels} individuals shown best, where there is room."
+MOST_NAMED = f"Named are the {LIMITS.labels} individuals that make most of it, where there is room."
 
 
 def pictures_of(
@@ -174,7 +174,7 @@ def _said(subject: Subject, rows: Array) -> Iterator[str]:
     if subject.passive is not None:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
     if subject.has_names and len(rows) > LIMITS.labels:
-        yield BEST_NAMED
+        yield MOST_NAMED
     yield from _colour_said(subject)
 
 

@@ -341,8 +341,8 @@ def _of_individuals(subject: Subject, k: int) -> str:
 
 Value = dict[str, Any]
 
-CLASS = "class"
-"""The name of the colour by classes."""
+CLASS, OTHER = "class", "found class"
+"""The name of the colour by classes, and that beside a column which has the first for its own."""
 
 FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
@@ -361,6 +361,12 @@ def classes_of(subject: Subject, axes: int | None, count: int | None = None) -> 
         return cluster(subject.model, axes=axes, random_state=0)
     except MercerError:  # all individuals coincide
         return None
+
+
+def name_of_classes(subject: Subject) -> str:
+    """Return what the colour by classes is called, as no column is."""
+    taken = () if subject.table is None else {name.strip().lower() for name in subject.table.names}
+    return OTHER if CLASS in taken else CLASS
 
 
 def groups_value(subject: Subject, found: Clusters, asked: int | None = None) -> Value:
@@ -393,6 +399,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     if not any(told.values()):  # distances have no columns by which classes could differ
         named, rows = named[:2] + named[3:], [row[:2] + row[3:] for row in rows]
     return {
+        "colour": name_of_classes(subject),
         "sentences": [said, "Classes were made from the axes: v-tests say how, not whether."],
         "sheet": {
             "id": "classes",

@@ -24,7 +24,6 @@ from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.safe_text import PAGE, clean, embedded, short
 from mercer.page.sections import Picture, Section, blank, with_sections
-from mercer.page.sentences import CLASS
 from mercer.pictures.colours import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
@@ -286,7 +285,7 @@ def _as_data(value: Value, panels: dict[str, Picture]) -> Value:
         "titles": {name: picture.title for name, picture in panels.items()},
         "captions": {name: picture.notes for name, picture in panels.items()},
         "follow": following(value),
-        "look": {**LOOK, "classes": CLASS},
+        "look": {**LOOK, "classes": (value.get("groups") or {}).get("colour")},
     }
 
 

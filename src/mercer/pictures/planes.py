@@ -88,8 +88,9 @@ class Plane(NamedTuple):
         return shares
 
     def rank(self) -> Array:
-        """Return the rows, best represented first; by distance where cos2 is not known."""
-        worth = self.quality() if hasattr(self.individuals, "cos2") else np.hypot(*self.xy.T)
+        """Return the rows, those first that make most of the plane: the heaviest, farthest out."""
+        weights = getattr(self.individuals, "weights", None)
+        worth = np.hypot(*self.xy.T) * (1.0 if weights is None else np.sqrt(weights))
         order: Array = np.argsort(-np.where(np.isnan(worth), -1.0, worth), kind="stable")
         return order
 
@@ -136,7 +137,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     ellipses : {"concentration", "confidence"}, optional
         Around each group: a share ``confidence`` of a normal law, or the mean so probably.
     labels : int
-        How many individuals to name, the best represented first; those without room are left out.
+        How many individuals to name: those that make most of the plane, where there is room.
     supplementary : Supplementary or Individuals, optional
         Drawn hollow; categories as squares at the barycentres of their members.
     rows : array of int, optional
@@ -359,7 +360,7 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
 
 
 def _named(plane: Plane, count: int, marks: list[Mark]) -> Labels:
-    """Return labels of the individuals drawn, best represented first, coloured as their points."""
+    """Return labels of the individuals drawn, in the order of `rank`, coloured as their points."""
     colour: dict[int, str] = {}
     for mark in marks:
         if isinstance(mark, Markers) and mark.ids is not None and mark.ids.of == "individuals":

@@ -190,7 +190,8 @@ mercer.network = ({ x, y, names, edges, nodes, count }) => {
     us.forEach((u, i) => mercer.shape(svg, "circle", { cx: u, cy: vs[i], r: radius, fill }));
     names.forEach((name, i) => mercer.write(svg, mercer.cut(name, 10), us[i], vs[i] - 7, { "font-size": 9, "text-anchor": "middle" }));
   }
-  place.append(mercer.element("div", `${nodes} nodes, ${count} edges`, { class: "quiet" }));
+  const isTold = mercer.page.people.colours.some(({ name }) => name === "nodes"); // by the card above
+  if (!isTold) place.append(mercer.element("div", `${nodes} nodes, ${count} edges`, { class: "quiet" }));
   return place;
 };
 

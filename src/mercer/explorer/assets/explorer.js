@@ -294,8 +294,9 @@ mercer.refuse = (error) => {
 };
 
 mercer.follow = ({ set }) => {
+  if (set.exact) return mercer.refine(); // the map stays, and the residual is seen to fall
   const uses = set.uses ? { uses: { ...mercer.explorer.state.uses, ...set.uses } } : {};
-  mercer.change({ ...set, ...uses });
+  return mercer.change({ ...set, ...uses });
 };
 
 mercer.bring = async (work, label, origin) => {
@@ -504,6 +505,21 @@ mercer.arrange = () => {
   put();
 };
 
+mercer.LEAVING = 500; // milliseconds in which a page that is loaded again lets go of its visitor
+
+// Whether no other tab is this visitor: one that was duplicated holds the name of the first, and each
+// would hear of the map of the other. The tab keeps the lock as long as it is open.
+mercer.isAlone = (visitor) =>
+  new Promise((tell) => {
+    const kept = () => (tell(true), new Promise(() => {}));
+    try {
+      const signal = AbortSignal.timeout(mercer.LEAVING);
+      navigator.locks.request(`mercer-${visitor}`, { signal }, kept).catch((error) => tell(error.name !== "TimeoutError"));
+    } catch {
+      tell(true); // this browser knows no locks here
+    }
+  });
+
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
   const theme = mercer.keptIn("localStorage", "mercer-theme");
@@ -511,8 +527,10 @@ mercer.startExplorer = async () => {
   mercer.arrange();
   mercer.hearExplorer();
   mercer.hearRail();
-  explorer.visitor = mercer.keptIn("sessionStorage", "mercer-visitor");
+  const known = mercer.keptIn("sessionStorage", "mercer-visitor");
+  explorer.visitor = known && (await mercer.isAlone(known)) ? known : null;
   const { visitor, examples, most, source } = await (await mercer.ask("visit")).json();
+  if (visitor !== known) mercer.isAlone(visitor);
   mercer.keep("sessionStorage", "mercer-visitor", visitor);
   Object.assign(explorer, { visitor, examples, most });
   return mercer.begin(source);

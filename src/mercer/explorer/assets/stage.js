@@ -175,6 +175,8 @@ mercer.looked = () => {
   mercer.steps();
 };
 
+mercer.SLACK = 30; // pixels for which no doubt is hidden: a line more
+
 mercer.doubts = (doubts) => {
   const place = mercer.byId("doubts");
   place.hidden = !doubts.length;
@@ -190,7 +192,9 @@ mercer.doubts = (doubts) => {
     }),
   );
   mercer.clamp(place);
-  place.classList.toggle("more", place.scrollHeight > place.clientHeight + 2);
+  const hidden = place.scrollHeight - place.clientHeight;
+  if (hidden <= mercer.SLACK) place.classList.remove("clamped");
+  place.classList.toggle("more", hidden > mercer.SLACK);
 };
 
 mercer.table = (page, value) => {

@@ -203,10 +203,11 @@ mercer.Frame = class {
     return this.page.isHidden(mark.of, mark.ids[i], isOnAxes ? this.axes : this.page.axes, this.space);
   }
 
-  // Labels in the order in which they find places: on other axes, the best shown there first.
+  // Labels in the order in which they find places: on other axes, those first that
+  // make most of them or are shown best there.
   order(mark, all) {
     if (!this.isMoved || !mark.ids) return all;
-    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i], this.space) || 0]));
+    const worth = new Map(all.map((i) => [i, this.page.rank(mark.of, this.axes, mark.ids[i], this.space) || 0]));
     return all.sort((a, b) => worth.get(b) - worth.get(a));
   }
 
@@ -436,10 +437,11 @@ mercer.Frame = class {
 
   drawLegend(group, lines, top) {
     const legend = mercer.shape(group, "g", { class: "legend" });
+    // All lines begin at one place, where the longest has room.
+    const longest = Math.max(0, ...lines.map((line) => line.reduce((sum, e) => sum + e.wide, 0)));
+    const left = Math.min(this.box[0], Math.max(8, this.picture.width - 6 - longest));
     lines.forEach((line, k) => {
-      let x = this.box[0];
-      const total = line.reduce((sum, e) => sum + e.wide, 0);
-      if (x + total > this.picture.width - 6) x = Math.max(8, this.picture.width - 6 - total);
+      let x = left;
       for (const entry of line) {
         const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
         x += entry.wide;

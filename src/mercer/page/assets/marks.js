@@ -435,7 +435,9 @@ mercer.nameSelected = (frame) => {
   const where = (id) => (frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id));
   const places = new Map(page.selected.map((id) => [id, where(id)]));
   const [names, lines] = [[], [...frame.lines]];
-  for (const at of places.values()) if (at) taken.push([at.u - 4, at.v - 4, at.u + 4, at.v + 4]); // none covers a selected point
+  const round = ({ u, v }, r) => [u - r, v - r, u + r, v + r];
+  for (const at of places.values()) if (at) taken.push(round(at, 4)); // none covers a selected point
+  for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
     const text = mercer.cut(page.people.names[id], look.letters);

@@ -19,6 +19,8 @@ mercer.Page = class {
     this.firstColour = this.colour;
     this.leastCos2 = 0;
     this.own = {}; // axes that a map has for itself
+    this.opens = value.curved?.opens?.some((axis, side) => axis !== side) ? value.curved.opens : null;
+    if (this.opens) this.own.curved = this.opens;
     this.hasAllFactors = true;
     const { axes, passive, linked, curved } = value;
     const { coordinates, distances, spreads } = people;
@@ -102,7 +104,7 @@ mercer.Page = class {
 
   // Whether other axes are seen than those that pictures describe.
   get isTurned() {
-    return this.axes.some((axis, side) => axis !== null && axis !== side) || Boolean(this.own.curved);
+    return this.axes.some((axis, side) => axis !== null && axis !== side) || String(this.axesOf("curved")) !== String(this.opens ?? this.axes);
   }
 
   axesOf(map) {
@@ -163,13 +165,19 @@ mercer.Page = class {
     return this.table(of)?.names[id] ?? "";
   }
 
-  // How well some axes show an element: those that they show best are named first.
+  // How well some axes show an element.
   worth(of, axes, id, space) {
     if (of === "individuals") return this.cos2(axes, id, space) ?? Math.hypot(...axes.map((k) => this.coordinate(k, id, space)));
     const table = this.table(of, space);
     const shown = table.measures?.find((measure) => measure.name === "cos2");
     if (shown) return axes.reduce((sum, k) => sum + (k === null ? 0 : shown.values[k][id]), 0);
     return Math.hypot(...axes.map((k) => table.coordinates[k][id]));
+  }
+
+  // What is named first: individuals that make most of some axes, elements that are shown best.
+  rank(of, axes, id, space) {
+    if (of !== "individuals") return this.worth(of, axes, id, space);
+    return this.people.weights[id] * axes.reduce((sum, k) => sum + this.coordinate(k, id, space) ** 2, 0);
   }
 
   // Whether the filter leaves an element out on some axes.
