@@ -3,7 +3,7 @@
 Every kind of kernel is compared with the processor in double precision on fresh data first; then
 products and whole fits are timed, the processor's with two threads in the same run. Without words
 all parts but the last two are run; with some, these: agree, fits, processor, ridge, products,
-settings, large, phases, ten_million.
+keops (which is to be on the path), others, nystrom, settings, large, phases, ten_million.
 
     python -m benchmarks.gpu [fits] [large]    # needs a GPU that torch can use
 """
@@ -119,6 +119,67 @@ def rate(
     exact = engine.product(gram.cut().rows(Held(x[rows])), Held(v)).tensor
     error = torch.linalg.norm(images[rows] - exact) / torch.linalg.norm(exact)
     return n * n / spent, float(error)
+
+
+def keops() -> None:
+    """Print the entries a second of KeOps and of mercer for one Gaussian product, in turn."""
+    try:
+        from pykeops.torch import LazyTensor
+    except ImportError:
+        print("KeOps is not installed")
+        return
+    for columns, count in ((20, 16), (50, 16), (5, 16)):
+        n, scale = 200_000, (10.0 / columns) ** 0.5
+        x = (torch.randn(n, columns, device="cuda", dtype=torch.float64) * scale).float()
+        v = torch.randn(n, count, device="cuda")
+        squares = ((LazyTensor(x[:, None, :]) - LazyTensor(x[None, :, :])) ** 2).sum(-1)
+        matrix = (squares * -0.05).exp()  # of bandwidth √10, as below
+        peer = n * n / seconds(lambda matrix=matrix, v=v: matrix @ v)
+        rows, wide = torch.arange(0, n, n // 512, device="cuda"), x.double()
+        exact = torch.exp(-0.05 * torch.cdist(wide[rows], wide) ** 2) @ v.double()
+        error = float(torch.linalg.norm((matrix @ v)[rows] - exact) / torch.linalg.norm(exact))
+        ours, gap = rate(mc.Gaussian(np.sqrt(10.0)), columns, count)
+        print(
+            f"gaussian, {columns} variables, {count} vectors: mercer {ours:.2e} entries/s, error "
+            f"{gap:.0e}; KeOps {peer:.2e}, error {error:.0e}; {ours / peer:.1f} times",
+            flush=True,
+        )
+
+
+def others() -> None:
+    """Print what a fit of kernels takes whose tiles are made in torch, and what threads take."""
+    x = clusters(20_000)
+    for kernel in (mc.Laplacian(40.0, norm=1), mc.kernels.Periodic(30.0, 1.0)):
+        times = {}
+        for engine in ("gpu", Threads(2)):
+            for _ in range(2):
+                begun = time.perf_counter()
+                model = mc.KernelPCA(5, kernel=kernel, method="exact", tol=1e-4, random_state=0,
+                                     engine=engine).fit(x)  # fmt: skip
+                spent = time.perf_counter() - begun
+            times[str(engine)[:3]] = spent, model.eigenvalues_
+        (fast, one), (slow, other) = times.values()
+        gap = np.abs(one - other).max() / other[0]
+        print(f"{kernel}, n = {len(x)}: {fast:.2f} s, two threads {slow:.1f} s; gap {gap:.0e}")
+
+
+def nystrom(n: int = 100_000) -> None:
+    """Print what approximate axes take there and on two threads, and whether their proofs meet."""
+    x = clusters(n)
+    for engine in ("gpu", Threads(2)):
+        times = []
+        for _ in range(3):
+            begun = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = mc.KernelPCA(10, kernel=mc.Gaussian(6.0), method="nystrom", random_state=0,
+                                     engine=engine).fit(x)  # fmt: skip
+            times.append(time.perf_counter() - begun)
+        proof = model.spectrum_.certificate
+        lower, upper = np.asarray(proof.lower), np.asarray(proof.upper)
+        width = float(np.max(upper - lower) / upper[0])
+        print(f"Nyström, n = {n}, {engine}: {min(times):.2f} s, widest interval {width:.1e} of λ₁")
+        print(f"  from {lower[:3]} to {upper[:3]}", flush=True)
 
 
 def flops(columns: int, count: int) -> int:
@@ -318,6 +379,9 @@ PARTS: dict[str, Callable[[], None]] = {
     "processor": processor,
     "ridge": ridge,
     "products": products,
+    "keops": keops,
+    "others": others,
+    "nystrom": nystrom,
     "settings": settings,
     "large": large,
     "phases": phases,

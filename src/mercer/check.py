@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from math import isnan
 from numbers import Number, Real
@@ -17,6 +19,7 @@ from array_api_compat import (
     is_jax_array,
     is_numpy_array,
 )
+from array_api_compat import device as array_device
 
 from mercer.errors import Advice, InvalidInput, Row
 
@@ -107,6 +110,24 @@ def namespace(*arrays: Any) -> Namespace:
         ) from None
 
 
+def place_of(array: Any) -> dict[str, Any]:
+    """Return where arrays are made that meet another one: on the device of another library's."""
+    return {"device": array_device(array)} if is_foreign(array) else {}
+
+
+def array_like(values: Any, like: Any) -> Array:
+    """Return numbers as an array of the library, and on the device, of another array.
+
+    >>> array_like((1.0, 2.0), np.zeros(2))
+    array([1., 2.])
+    """
+    if not is_foreign(like):
+        return np.asarray(values)
+    own = as_numpy(values)
+    own = own if own.flags.writeable else own.copy()  # others' libraries share what may be written
+    return namespace(like).asarray(own, **place_of(like))
+
+
 def how_many(points: Points) -> int:
     """Return the number of points, which arrays that only follow the standard do not give `len`."""
     return int(cast(Array, points).shape[0]) if is_array_api_obj(points) else len(points)
@@ -140,9 +161,26 @@ def members(points: Points) -> Iterator[Any]:
     return (standard[i] for i in range(how_many(standard)))
 
 
+_copies: ContextVar[bool] = ContextVar("copies", default=True)
+
+
+@contextmanager
+def refused_copies() -> Iterator[None]:
+    """Let `as_numpy` refuse arrays of other libraries, to learn whether a formula does without."""
+    before = _copies.set(False)
+    try:
+        yield
+    finally:
+        _copies.reset(before)
+
+
 def as_numpy(a: Any) -> Array:
     """Return an array of any namespace as a numpy array, without a copy where possible."""
-    if is_numpy_array(a) or not is_array_api_obj(a) or is_jax_array(a):
+    if is_numpy_array(a) or not is_array_api_obj(a):
+        return np.asarray(a)
+    if not _copies.get():
+        raise TypeError("no array is copied to the host here")
+    if is_jax_array(a):
         return np.asarray(a)
     if is_cupy_array(a):
         return np.asarray(a.get())  # numpy takes nothing from a device

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
+from array_api_compat import device as array_device
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
@@ -47,9 +48,10 @@ from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
 from mercer.display import costly_names, warn
 from mercer.engines.cpu import engine_of, engine_word, using
+from mercer.engines.device import computes_there
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, given_back, hold, to_host
-from mercer.errors import InvalidInput, InvalidParameter, NotANumber
+from mercer.errors import InvalidInput, InvalidParameter, NotANumber, OnProcessor
 from mercer.kernels.base import Kernel, Kind, parameters, with_parameters
 from mercer.kernels.given import FromFunction
 from mercer.kernels.text import kernel as parsed
@@ -447,16 +449,22 @@ def on_engine(method: F) -> F:
 def held_points(X: Any, kernel: Kernel) -> Held | None:
     """Return points where they lie, examined; None where the host computes with them.
 
-    That is where torch is not installed, numbers are no real floating ones, or the kernel is no
-    positive definite function of inner products and distances.
+    That is where torch is not installed, numbers are no real floating ones, or the kernel is not
+    positive definite or needs more than arrays. Of points on a GPU it is said.
     """
     refuse_lazy(X, "X")
     is_real = namespace(X).isdtype(X.dtype, "real floating") and X.ndim == 2 and 0 not in X.shape
-    is_ours = kernel.kind is Kind.POSITIVE and not kernel.is_costly and kernel.asks(1) is not None
-    if not is_real or not is_ours:
+    held = hold(X) if is_real and kernel.kind is Kind.POSITIVE and not kernel.is_costly else None
+    if held is None or not computes_there(kernel, held):
+        if "cuda" in (place := str(array_device(X))).lower():
+            warn(
+                f"X is copied from {place}, for the processor computes with it: a GPU takes "
+                f"real numbers and positive definite formulas of arrays, found {X.dtype} and the "
+                f"kernel {kernel}",
+                OnProcessor,
+            )
         return None
-    held = hold(X)
-    wrong = None if held is None else held.first_not_finite()
+    wrong = held.first_not_finite()
     if wrong is not None:
         row, column, value = wrong
         raise not_finite(value, "X", (row, column))

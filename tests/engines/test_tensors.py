@@ -26,6 +26,8 @@ KERNELS = [
     mc.Gaussian("scale"),
     mc.Linear(),
     mc.Polynomial(2, 1.0, 0.1) + mc.Matern(1.5, 3.0),
+    mc.Laplacian(8.0, norm=1),
+    mc.Polynomial(2, 1.0, 0.1).normalised().gaussian("median"),
 ]
 
 

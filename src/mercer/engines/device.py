@@ -1,8 +1,12 @@
-"""What an engine of GPUs needs of a device: tables of pairs there, IEEE products, a named loss."""
+"""What an engine of GPUs needs of a device: tables of pairs there, IEEE products, a named loss.
+
+Tables of prepared points are those of kernels made of inner products and distances; every other
+formula that computes with arrays is evaluated on the points themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock
@@ -11,10 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from array_api_compat import array_namespace
 
-from mercer.check import Namespace, chunks
+from mercer.check import Namespace, chunks, refused_copies
+from mercer.engines.held import Held
 from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
+from mercer.engines.trace import traced_formula
 from mercer.errors import DeviceLost, MercerError
-from mercer.kernels.pairs import INNER, Scale
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import INNER, AllPairs, Pairs, Scale
 from mercer.kernels.statements import gamma
 
 
@@ -85,6 +92,10 @@ class DeviceTable(PreparedTable):
         some, (rows, columns) = self.engine.some_points, self.block
         return some(self.prepared.x, rows), some(self.prepared.y, columns)
 
+    @property
+    def like(self) -> Any:
+        return self.vectors[0]
+
     @cached_property
     def xp(self) -> Namespace:
         found: Namespace = array_namespace(self.engine.torch.empty(0))
@@ -132,3 +143,39 @@ class DeviceTable(PreparedTable):
             i, j = (part < doubt * (left[rows, -2:-1] + right[:, -1])).nonzero(as_tuple=True)
             gap = (x[rows][i] - y[j]) / lengths
             part[i, j] = (gap * gap).sum(dim=1).to(s.dtype)
+
+
+class PointsThere(AllPairs):
+    """All pairs of rows on a device, examined before they came there, for any formula of arrays."""
+
+    def _vectors(self) -> tuple[Any, Any]:
+        return self.x, self.y
+
+    def mapped(self, psi: Callable[[Any], Any]) -> Pairs:
+        others = None if self.same else self.y
+        return self._once(("mapped", psi), lambda: AllPairs(self.x, others).mapped(psi))
+
+
+TRIED_ON = 32
+"""Points on which is tried whether a formula computes on a device."""
+
+
+def computes_there(kernel: Kernel, points: Held) -> bool:
+    """Whether a formula, its rules too, computes with arrays on the device where points lie.
+
+    It is, where it can be traced; any other is tried on a few of them. What goes by way of the
+    host, such as Bessel functions, labels that are looked up and Python's functions of points,
+    cannot read them, or leaves its values there.
+    """
+    if kernel.is_costly:
+        return False
+    if traced_formula(kernel) is not None:
+        return True
+    few = points[:TRIED_ON].astype(np.float64)
+    place, kind = few.tensor.device, few.tensor.dtype
+    try:
+        with refused_copies():
+            values: Any = kernel.resolve(few).evaluate(PointsThere(few.tensor))
+    except Exception:
+        return False
+    return isinstance(values, type(few.tensor)) and (values.device, values.dtype) == (place, kind)

@@ -2,9 +2,10 @@ r"""Gram matrices on a GPU, by torch: products in one pass, or tile by tile.
 
 Points go to the device once. Products that may be in single precision are those of
 `mercer.engines.fused`, with tiles in registers, wherever the kernel is of their form. Other tiles
-are one matrix product and the kernel's formula on it, multiplied where they lie, in IEEE single or
-double precision as on the CPU. Vectors that lie on the device stay there; others come from the host
-and return to it.
+are one matrix product and the kernel's formula on it, or the formula of any kernel that computes
+with arrays on the points themselves, multiplied where they lie, in IEEE single or double precision
+as on the CPU. Vectors that lie on the device stay there; others come from the host and return to
+it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,14 +23,21 @@ from mercer.check import Array, Points, chunks
 from mercer.data.extras import extra
 from mercer.display import warn
 from mercer.engines.cpu import Threads
-from mercer.engines.device import DeviceTable, ieee_products, loss_named
+from mercer.engines.device import (
+    TRIED_ON,
+    DeviceTable,
+    PointsThere,
+    computes_there,
+    ieee_products,
+    loss_named,
+)
 from mercer.engines.fused import Fused, has_triton
 from mercer.engines.held import Held, to_host, writable
 from mercer.engines.tiles import SMALLEST_TILE as FEWEST
 from mercer.engines.tiles import Block, Prepared, Rounding, Side, Tiles
 from mercer.errors import InvalidParameter, NotEnoughMemory, OnProcessor
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import INNER
+from mercer.kernels.pairs import INNER, AllPairs
 from mercer.points import lies_on_disk
 from mercer.progress import Progress
 
@@ -77,7 +85,8 @@ class Gpu(Threads):
 
     ``device`` is one of torch's, such as ``"cuda"`` or ``"cuda:1"``; ``"cpu"`` runs the same code
     without a GPU, for trying it. ``memory`` and ``progress`` mean what they mean for threads.
-    Kernels that are no functions of inner products and distances are computed in threads.
+    Kernels whose formula needs more than arrays (sets, strings, Python's functions) are computed in
+    threads, with a warning.
     """
 
     def __init__(
@@ -98,6 +107,7 @@ class Gpu(Threads):
         self.device, self.tile, self.terms = device, tile, min(tile, TERMS)
         self._refuse_no_doubles()
         self._told: set[Kernel] = set()
+        self._tried: dict[tuple[Kernel, int], bool] = {}
         self._sides: WeakKeyDictionary[Side, dict[Any, Any]] = WeakKeyDictionary()
         self._points: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self._products: WeakKeyDictionary[Tiles, Fused | None] = WeakKeyDictionary()
@@ -138,10 +148,7 @@ class Gpu(Threads):
 
     def _operand(self, vectors: Any) -> Any:
         """Return vectors as doubles on the device."""
-        if isinstance(vectors, Held):
-            return vectors.tensor
-        double = self.torch.float64
-        return self.torch.as_tensor(writable(vectors), dtype=double, device=self.device)
+        return vectors.tensor if isinstance(vectors, Held) else self._some(vectors)
 
     def _result(self, images: Any, vectors: Any) -> Any:
         """Return images where the vectors came from."""
@@ -256,10 +263,27 @@ class Gpu(Threads):
 
     def place(self, kernel: Kernel, points: Points) -> Points:
         """Return points on the device, where they are rows of numbers that it computes with."""
-        is_table = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
-        if not is_table or lies_on_disk(points) or kernel.is_costly or kernel.asks(1) is None:
+        is_ours = isinstance(points, np.ndarray) and _are_rows(points) and not kernel.is_costly
+        if not is_ours or not (
+            kernel.asks(1) is not None or self._computes_formula(kernel, points)
+        ):
             return points
         return Held(self._copy(points))
+
+    def _computes_formula(self, kernel: Kernel, points: Points) -> bool:
+        """Whether the device evaluates a kernel on rows as they are, which is tried once."""
+        if not _are_rows(points):
+            return False
+        key = kernel, points.shape[1]
+        if key not in self._tried:
+            few = points if isinstance(points, Held) else Held(self._some(points[:TRIED_ON]))
+            self._tried[key] = computes_there(kernel, few)
+        return self._tried[key]
+
+    def _some(self, points: Any) -> Any:
+        """Return rows of the host on the device, as doubles."""
+        double = self.torch.float64
+        return self.torch.as_tensor(writable(points), dtype=double, device=self.device)
 
     def points(self, side: Side) -> Any:
         """Return the points of a side in memory on the device, as doubles."""
@@ -272,9 +296,7 @@ class Gpu(Threads):
         """Return the copy of an array on the device, made once."""
         kept = self._points.get(id(points))
         if kept is None or kept[0]() is not points:
-            double = self.torch.float64
-            here = self.torch.as_tensor(writable(points), dtype=double, device=self.device)
-            kept = weakref.ref(points, partial(self._forget, id(points))), here
+            kept = weakref.ref(points, partial(self._forget, id(points))), self._some(points)
             self._points[id(points)] = kept
         return kept[1]
 
@@ -306,8 +328,12 @@ class Gpu(Threads):
         return self._in_room(make, self._size(tiles), tiles.shape[1])
 
     def _size(self, tiles: Tiles) -> int:
-        """Return the side of a tile, which has as many bytes in either precision."""
-        return tiles.size if tiles.single else max(tiles.size // 2, FEWEST)
+        """Return the side of a tile, which has as many bytes in either precision.
+
+        Formulas on points as they are compute with doubles.
+        """
+        is_single = tiles.single and tiles.prepared is not None
+        return tiles.size if is_single else max(tiles.size // 2, FEWEST)
 
     def _in_room(self, work: Callable[[int], T], size: int, n: int) -> T:
         """Return what work makes of tiles of so many rows, of fewer where memory is short."""
@@ -377,11 +403,23 @@ class Gpu(Threads):
 
     def _tile(self, tiles: Tiles, block: Block) -> Any:
         """Return a tile in the memory of the device, which belongs to the caller."""
-        assert tiles.prepared is not None
-        table = DeviceTable(self, tiles.prepared, block, tiles.is_symmetric)
+        if tiles.prepared is None:
+            table: AllPairs = self._points_there(tiles, block)
+        else:
+            table = DeviceTable(self, tiles.prepared, block, tiles.is_symmetric)
         values: Any = tiles.kernel.evaluate(table)
         dtype = self.torch.float32 if tiles.single else self.torch.float64
         return self.torch.as_tensor(values, dtype=dtype, device=self.device)
+
+    def _points_there(self, tiles: Tiles, block: Block) -> PointsThere:
+        """Return all pairs of a block as rows on the device, for a formula that computes there."""
+        x, y = (
+            points.tensor if isinstance(points, Held) else self._copy(points)
+            for points in tiles.there
+        )
+        is_one = tiles.is_symmetric and block.is_diagonal
+        left = x[block.rows].to(self.torch.float64)
+        return PointsThere(left, None if is_one else y[block.columns].to(self.torch.float64))
 
     def side(self, prepared: Prepared, rows: slice, statistic: Any, *, is_right: bool) -> Any:
         """Return what rows of prepared points contribute, on the device; those in memory stay."""
@@ -420,17 +458,26 @@ class Gpu(Threads):
 
     def _computes(self, tiles: Tiles, vectors: Array | None) -> bool:
         """Return whether the GPU computes such tiles; what the processor does is said once."""
-        if _is_here(tiles, vectors):
+        if self._is_here(tiles, vectors):
             return True
         if tiles.kernel not in self._told:
             self._told.add(tiles.kernel)
             warn(
                 f"the kernel {tiles.kernel} on these points, or its product with these vectors, is "
-                "computed by the processor: a GPU multiplies real vectors by functions of inner "
-                "products and distances",
+                "computed by the processor: a GPU multiplies real vectors by formulas that compute "
+                "with arrays of numbers",
                 OnProcessor,
             )
         return False
+
+    def _is_here(self, tiles: Tiles, vectors: Array | None) -> bool:
+        """Return whether the device computes such tiles, and multiplies such vectors by them."""
+        if (vectors is not None and np.iscomplexobj(vectors)) or tiles.kernel.is_costly:
+            return False
+        if 0 in tiles.shape:
+            return tiles.prepared is not None
+        are_rows = tiles.prepared is not None or all(_are_rows(side) for side in tiles.there)
+        return are_rows and self._computes_formula(tiles.kernel, tiles.there[0])
 
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
@@ -458,7 +505,8 @@ def _wide_blocks(shape: tuple[int, int], size: int) -> list[Block]:
     ]
 
 
-def _is_here(tiles: Tiles, vectors: Array | None) -> bool:
-    """Return whether a GPU computes such tiles: of fast expressions, on real vectors."""
-    is_real = vectors is None or not np.iscomplexobj(vectors)
-    return tiles.prepared is not None and is_real and not tiles.kernel.is_costly
+def _are_rows(points: Points) -> TypeGuard[Array | Held]:
+    """Return whether points are rows of real numbers in memory, of the host or of a device."""
+    if not isinstance(points, np.ndarray | Held) or lies_on_disk(points):
+        return False
+    return points.ndim == 2 and points.dtype.kind == "f"

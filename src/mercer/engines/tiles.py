@@ -75,24 +75,37 @@ class Tiles:
         if kernel.is_counted:
             x, other = remember_counts(x, y)  # what points count is found once, not for every tile
             y = None if y is None else other
-        self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
-        self.shape = len(x), len(self.y)
+        self.kernel, self.there, self.size = kernel, (x, x if y is None else y), size
+        self.shape = len(x), len(self.there[1])
         self.single = single
         self.terms = min(size, size if terms is None else terms)
         known = None if sibling is None else sibling.prepared
         dtype = np.float32 if single else np.float64
         self.prepared: Prepared | None = Prepared.of(kernel, x, y, dtype, known)
-        if self.prepared is None:  # computed by the host, whose points are there
-            self.x, self.y = (to_host(s) if isinstance(s, Held) else s for s in (self.x, self.y))
         self.room = 0
         self._kept: dict[tuple[int, int], Array] = {}
         self._lock = threading.Lock()
         self.dtype = self._dtype()
 
     @cached_property
+    def x(self) -> Points:
+        """The points of the rows, for whoever is no engine of the device on which they lie."""
+        return self._for_formulas(self.there[0])
+
+    @cached_property
+    def y(self) -> Points:
+        """The points of the columns, likewise."""
+        return self.x if self.is_symmetric else self._for_formulas(self.there[1])
+
+    def _for_formulas(self, points: Points) -> Points:
+        """Return points for a formula that the host computes: a copy of those on a device."""
+        is_copied = self.prepared is None and isinstance(points, Held)
+        return to_host(points) if is_copied else points
+
+    @cached_property
     def factors(self) -> Factors | None:
         """The matrix as a product of thin sparse ones, where multiplying by these is cheaper."""
-        is_sparse = isinstance(self.x, SparseRows)
+        is_sparse = isinstance(self.there[0], SparseRows)
         if self.prepared is not None or not (self.kernel.is_counted or is_sparse):
             return None
         found = factors(self.kernel, self.x, None if self.is_symmetric else self.y)
@@ -103,12 +116,19 @@ class Tiles:
         """Return the type of the tiles, complex for a complex kernel."""
         if self.prepared is not None or 0 in self.shape:
             return np.dtype(np.float32 if self.single else np.float64)
-        return self.tile(Block(slice(0, 1), slice(0, 1))).dtype
+        x, y = (self._for_formulas(side[:1]) for side in self.there)
+        return self._values(x, None if self.is_symmetric else y).dtype
 
     def rows(self, x: Points) -> Tiles:
         """Return the tiles of some of the points with all of the others, prepared as these were."""
         part = copy(self)
-        part.is_symmetric, part.x, part.shape = False, x, (len(x), self.shape[1])
+        for known in ("x", "y", "factors"):  # of the whole
+            part.__dict__.pop(known, None)
+        part.is_symmetric, part.there, part.shape = (
+            False,
+            (x, self.there[1]),
+            (len(x), self.shape[1]),
+        )
         part.prepared = None if self.prepared is None else self.prepared.rows(x)
         part.room, part._kept, part._lock = 0, {}, threading.Lock()
         return part
@@ -154,10 +174,13 @@ class Tiles:
             if self.prepared is not None:
                 return self.kernel.evaluate(PreparedTable(self.prepared, block, self.is_symmetric))
             diagonal = self.is_symmetric and block.is_diagonal
-            pairs = AllPairs(self.x[block.rows], None if diagonal else self.y[block.columns])
-            values = as_numpy(self.kernel.evaluate(pairs))
-            is_wide = self.single and values.dtype == np.float64
-            return values.astype(np.float32) if is_wide else values
+            return self._values(self.x[block.rows], None if diagonal else self.y[block.columns])
+
+    def _values(self, x: Points, y: Points | None) -> Array:
+        """Return the formula's values, in single precision where tiles are in single precision."""
+        values = as_numpy(self.kernel.evaluate(AllPairs(x, y)))
+        is_wide = self.single and values.dtype == np.float64
+        return values.astype(np.float32) if is_wide else values
 
 
 def _extent(block: Block) -> tuple[int, int]:
@@ -408,6 +431,9 @@ def _squared_norms(a: Array) -> Array:
     return norms
 
 
+NO_POINTS = np.empty(0)
+
+
 class PreparedTable(AllPairs):
     """All pairs of a block, from prepared points."""
 
@@ -424,6 +450,10 @@ class PreparedTable(AllPairs):
     @cached_property
     def y(self) -> Array:  # type: ignore[override]
         return self.prepared.y.at(self.block.columns)
+
+    @property
+    def like(self) -> Any:
+        return NO_POINTS
 
     @property
     def shape(self) -> tuple[int, int]:

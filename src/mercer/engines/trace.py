@@ -96,6 +96,10 @@ class Traced(AllPairs):
         return SYMBOLS
 
     @property
+    def place(self) -> dict[str, Any]:
+        return {}
+
+    @property
     def x(self) -> Any:  # type: ignore[override]
         return Unknown()
 

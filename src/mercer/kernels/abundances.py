@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, finite, namespace, vectors
+from mercer.check import Array, Points, array_like, as_numpy, finite, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
@@ -43,8 +43,8 @@ class BrayCurtis(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         a, b = pairs.vectors
         xp = pairs.xp
-        shared = xp.zeros(pairs.shape, dtype=xp.float64)
-        left, right = (xp.zeros(v.shape[0], dtype=xp.float64) for v in (a, b))
+        shared = pairs.full(0.0)
+        left, right = (xp.zeros(v.shape[0], dtype=xp.float64, **pairs.place) for v in (a, b))
         _refuse_below(a, "x", "negative", 0.0)
         _refuse_below(b, "y", "negative", 0.0)
         # Totals are added up in the order of the minima, so that k(x, x) is exactly 1.
@@ -58,9 +58,9 @@ class BrayCurtis(Kernel):
 def _refuse_below(a: Array, name: str, what: str, least: float, *, equal: bool = False) -> None:
     if is_complex(a):
         raise InvalidInput(f"{name} must hold real numbers, found complex ones")
-    wrong = as_numpy(a <= least if equal else a < least)
-    if np.any(wrong):
-        i, j = (int(v) for v in np.argwhere(wrong)[0])
+    wrong = a <= least if equal else a < least
+    if bool(namespace(a).any(wrong)):
+        i, j = (int(v) for v in np.argwhere(as_numpy(wrong))[0])
         row, column = Row(i), Row(j, "column")
         value = f"{as_numpy(a)[i, j]:g}"
         raise InvalidInput(
@@ -147,8 +147,7 @@ class Profile:
                 f"the kernel has {len(self.margins)} margins but the counts {rows.shape[1]} columns"
             )
         totals = _totals(rows)
-        xp = namespace(rows)
-        roots = xp.sqrt(xp.asarray(self.margins, dtype=xp.float64))
+        roots = array_like(np.sqrt(self.margins), rows)
         profiles: Array = rows / totals[:, None] / roots
         return profiles
 
@@ -157,9 +156,8 @@ def _totals(rows: Array) -> Array:
     """Return the totals of rows of counts, each of which must hold something."""
     _refuse_below(rows, "x", "negative", 0.0)
     totals: Array = namespace(rows).sum(rows, axis=1)
-    empty = as_numpy(totals) <= 0.0
-    if np.any(empty):
-        row = Row(int(np.argmax(empty)))
+    if bool(namespace(rows).any(totals <= 0.0)):
+        row = Row(int(np.argmax(as_numpy(totals) <= 0.0)))
         raise InvalidInput(f"{row} holds no counts, and has no profile; leave it out", row)
     return finite(totals, "the total of a row")
 
@@ -225,13 +223,12 @@ class ChiSquare(Kernel):
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         profiles = pairs.mapped(self._map)
         x, y = profiles.vectors
-        margins = profiles.xp.asarray(self._map.margins, dtype=profiles.xp.float64)
+        margins = profiles.array(self._map.margins)
         return {"margins": -pairs.of_x(x) * pairs.of_y(y) / margins}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         profiles = pairs.mapped(self._map)
-        xp = profiles.xp
-        roots = xp.sqrt(xp.asarray(self._map.margins, dtype=xp.float64))
+        roots = profiles.array(np.sqrt(self._map.margins))
         totals = _totals(pairs.vectors[0])
         slopes: Array = pairs.of_y(profiles.vectors[1] / roots) - profiles.inner()[..., None]
         return slopes / pairs.of_x(totals)[..., None]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, Points, namespace
+from mercer.check import Array, Points
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.features import how_wide, join, outer_rows
@@ -459,8 +459,7 @@ class Constant(Kernel):
         return Bound(self.constant, error, relative=unit, lost=lost)
 
     def evaluate(self, pairs: Pairs) -> Array:
-        xp = namespace(pairs.x, pairs.y)
-        return xp.full(pairs.shape, self.constant, dtype=xp.float64)
+        return pairs.full(self.constant)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         return {"constant": Constant(1.0).evaluate(pairs)}

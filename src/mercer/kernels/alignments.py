@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, chunks, namespace, square_matrix
+from mercer.check import Array, Points, chunks, square_matrix
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
@@ -126,7 +126,7 @@ class PairedStrings(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         left = self._strings(pairs.x)
         right = left if pairs.same else self._strings(pairs.y)
-        return namespace(pairs.x, pairs.y).asarray(row_by_row(pairs, left, right, self._row))
+        return pairs.array(row_by_row(pairs, left, right, self._row))
 
     def _strings(self, points: Points) -> list[Array]:
         letters_of(points, self.alphabet)  # refuses what is no string over the alphabet

@@ -169,7 +169,7 @@ class Kernel(Statements):
         squares = xx + yy - 2.0 * across
         noise = ZERO_SQUARE * (xp.abs(xx) + xp.abs(yy))
         if pairs.same:
-            squares = xp.where(xp.eye(across.shape[0], dtype=xp.bool), 0.0, squares)
+            squares = xp.where(xp.eye(across.shape[0], dtype=xp.bool, **pairs.place), 0.0, squares)
         return xp.where(xp.abs(squares) > noise, squares, 0.0)
 
     def scaled_squares(self, pairs: Pairs, scale: float) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array, diags_array, hstack
 
-from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members, namespace
+from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members
 from mercer.errors import NoFeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.limits import Limits
@@ -143,7 +143,7 @@ class Counted(Kernel):
 
     def evaluate(self, pairs: Pairs) -> Array:
         left, right = self.sides(pairs)
-        return namespace(pairs.x, pairs.y).asarray(left.dot(right, pairs))
+        return pairs.array(left.dot(right, pairs))
 
     def evaluate_own(self, pairs: Aligned) -> Array:
         return finite(self.evaluate(pairs), self)  # what is remembered of the pairs is the counts

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, finite, namespace
+from mercer.check import Array, finite, namespace, place_of
 from mercer.errors import NoFeatureMap, NotDifferentiable
 from mercer.points import Rows
 
@@ -87,12 +87,12 @@ def monomials(features: Any, degree: int) -> Array:
     features = dense(features)
     xp = namespace(features)
     if count == 0:
-        return xp.zeros((n, 0), dtype=features.dtype)
+        return xp.zeros((n, 0), dtype=features.dtype, **place_of(features))
     columns = []
     for indices in combinations_with_replacement(range(d), degree):
         repeats = np.bincount(indices, minlength=d) if indices else np.zeros(d, int)
         weight = (factorial(degree) / prod(factorial(int(i)) for i in repeats)) ** 0.5
-        column = xp.full((n,), weight, dtype=features.dtype)
+        column = xp.full((n,), weight, dtype=features.dtype, **place_of(features))
         with np.errstate(over="ignore", invalid="ignore"):
             for j in indices:
                 column = column * features[:, j]

@@ -12,7 +12,6 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
-    namespace,
     square_matrix,
     worst_asymmetry,
 )
@@ -52,7 +51,7 @@ class Delta(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         left, right = codes(pairs)
         equal: Array = pairs.of_x(left) == pairs.of_y(right)
-        return namespace(pairs.x, pairs.y).asarray(equal.astype(np.float64))
+        return pairs.array(equal.astype(np.float64))
 
 
 def _function(f: Any, name: str) -> Callable[[Any, Any], Any]:
@@ -104,7 +103,7 @@ class FromFunction(Kernel):
 
     def evaluate(self, pairs: Pairs) -> Array:
         values = pairs.blocks if self.vectorised else pairs.each
-        return namespace(pairs.x, pairs.y).asarray(values(self.function))
+        return pairs.array(values(self.function))
 
 
 def _gram(v: Any, name: str) -> FrozenArray:
@@ -178,4 +177,4 @@ class Precomputed(Kernel):
         left = self._rows(pairs.x, "x")
         right = left if pairs.same else self._rows(pairs.y, "y")
         rows, columns = np.broadcast_arrays(pairs.of_x(left), pairs.of_y(right))
-        return namespace(pairs.x, pairs.y).asarray(self.matrix[rows, columns])
+        return pairs.array(self.matrix[rows, columns])

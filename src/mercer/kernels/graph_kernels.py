@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 from scipy.special import ndtri
 
-from mercer.check import Array, Points, namespace
+from mercer.check import Array, Points
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, beside, tally
 from mercer.kernels.graph import Graph
@@ -285,7 +285,7 @@ class Graphlets(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         left = self.features(pairs.x)
         values = pairs.dot(left, left if pairs.same else self.features(pairs.y))
-        return namespace(pairs.x, pairs.y).asarray(values)
+        return pairs.array(values)
 
     def features(self, x: Points) -> Array:
         batch = Batch.of(as_graphs(x))

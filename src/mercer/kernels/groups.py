@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, members, namespace
+from mercer.check import Array, Points, as_numpy, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotPositiveDefinite
 from mercer.kernels.base import ATOM, Domain, Kernel, Name, literal, value
 from mercer.kernels.pairs import Pairs
@@ -231,7 +231,7 @@ class Group(Kernel):
         group = self._structure()
         elements = pairs.mapped(self._elements)
         values = elements.each(lambda s, t: self._value(group.quotient(t, s)))
-        return namespace(pairs.x, pairs.y).asarray(values)
+        return pairs.array(values)
 
     def features(self, x: Points) -> Array:
         order = self._structure().order()

@@ -133,8 +133,9 @@ class Normalised(FromDistances):
         if pairs.same:
             xp = namespace(values)
             n = how_many(pairs.x)
-            own = xp.eye(n, dtype=xp.bool) if values.ndim == 2 else xp.full((n,), True)
-            values = xp.where(own, 1.0, values)
+            if values.ndim == 1:
+                return pairs.full(1.0)
+            values = xp.where(xp.eye(n, dtype=xp.bool, **pairs.place), 1.0, values)
         return values
 
     def local_slopes(self, pairs: Pairs) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import comb
 
 from mercer.callables import values_of
-from mercer.check import UNIT, Array, as_numpy, namespace, power_of_two
+from mercer.check import UNIT, Array, array_like, as_numpy, power_of_two
 from mercer.errors import InvalidParameter, NotDifferentiable, NotPositiveDefinite
 from mercer.kernels.base import Domain, value
 from mercer.kernels.definite import Verdict
@@ -340,5 +340,4 @@ class CompletelyMonotone(Radial):
 
 
 def _of(function: Function, s: Array) -> Array:
-    xp = namespace(s)
-    return xp.asarray(_values(function, as_numpy(s)), dtype=s.dtype)
+    return array_like(_values(function, as_numpy(s)), s)

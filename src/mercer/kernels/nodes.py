@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mercer.check import Array, Points, as_numpy, how_many, members, namespace
+from mercer.check import Array, Points, as_numpy, how_many, members
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, beside, compact, tally
@@ -62,7 +62,7 @@ class NodeKernel(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         left = self.features(pairs.x)
         right = left if pairs.same else self.features(pairs.y)
-        return namespace(pairs.x, pairs.y).asarray(pairs.dot(left, right))
+        return pairs.array(pairs.dot(left, right))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         partials = self.profile_partials(laplacian_spectrum(self.graph)[0])
@@ -76,9 +76,7 @@ class NodeKernel(Kernel):
         vectors = laplacian_spectrum(self.graph)[1]
         left = self._nodes(pairs.x)
         right = left if pairs.same else self._nodes(pairs.y)
-        return namespace(pairs.x, pairs.y).asarray(
-            pairs.dot(vectors[left] * profile, vectors[right])
-        )
+        return pairs.array(pairs.dot(vectors[left] * profile, vectors[right]))
 
     def _nodes(self, points: Points) -> Array:
         n = self.graph.n
@@ -291,12 +289,12 @@ class AlignedHeat(Kernel):
 
     def evaluate(self, pairs: Pairs) -> Array:
         (left, _), (right, _) = self._sides(pairs)
-        return namespace(pairs.x, pairs.y).asarray(pairs.dot(left, right))
+        return pairs.array(pairs.dot(left, right))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         (left, left_flow), (right, right_flow) = self._sides(pairs)
         flow = pairs.dot(left_flow, right) + pairs.dot(left, right_flow)
-        return {"time": namespace(pairs.x, pairs.y).asarray(-flow)}
+        return {"time": pairs.array(-flow)}
 
     def features(self, x: Points) -> Array:
         return self._heat(as_networks(x))[0]

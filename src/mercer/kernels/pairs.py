@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from array_api_compat import device, is_numpy_array
+from array_api_compat import is_numpy_array
 from scipy.sparse import csr_array, hstack
 
 from mercer.check import (
@@ -20,11 +20,13 @@ from mercer.check import (
     Array,
     Namespace,
     Points,
+    array_like,
     as_numpy,
     how_many,
     is_foreign,
     members,
     namespace,
+    place_of,
     refuse_sparse,
     vectors,
 )
@@ -198,10 +200,23 @@ class Pairs(ABC):
         return a, b
 
     @property
+    def like(self) -> Any:
+        """Points in whose library, and on whose device, values are made."""
+        return self.x if is_foreign(self.x) else self.y
+
+    @property
     def place(self) -> dict[str, Any]:
         """Where arrays are made that meet the vectors: on the device of another library's."""
-        a = None if self.is_sparse else self.vectors[0]
-        return {"device": device(a)} if is_foreign(a) else {}
+        return place_of(self.like)
+
+    def array(self, values: Any) -> Array:
+        """Return numbers as an array of the library of the points, where these lie."""
+        return array_like(values, self.like)
+
+    def full(self, value: float) -> Array:
+        """Return the same value for every pair."""
+        xp = namespace(self.like)
+        return xp.full(self.shape, value, dtype=xp.float64, **self.place)
 
     @property
     def xp(self) -> Namespace:
@@ -234,8 +249,7 @@ class Pairs(ABC):
         """
         a, b = self.rows
         xp = self.xp
-        given = xp.asarray(self.column_scale(scale), dtype=xp.float64, **self.place)
-        lengths = xp.broadcast_to(given, (self.columns,))
+        lengths = xp.broadcast_to(self.array(self.column_scale(scale)), (self.columns,))
         if not is_complex(a):
             return a, b, lengths
         left = _as_real(a, xp)
@@ -283,11 +297,11 @@ class Pairs(ABC):
     def _roots(self, scale: Scale) -> Array:
         """Return √Σ ((x_j - y_j)/scale_j)² in units of each pair's largest difference."""
         xp = self.xp
-        largest = xp.zeros(self.shape, dtype=xp.float64)
+        largest = xp.zeros(self.shape, dtype=xp.float64, **self.place)
         for gap in self.differences(scale):
             largest = xp.maximum(largest, xp.abs(gap))
         unit = xp.where(largest > 0, largest, 1.0)
-        total = xp.zeros(self.shape, dtype=xp.float64)
+        total = xp.zeros(self.shape, dtype=xp.float64, **self.place)
         for gap in self.differences(scale):
             total += (gap / unit) ** 2
         return largest * xp.sqrt(total)
@@ -307,7 +321,7 @@ class Pairs(ABC):
             before, after = _split(scale)
             with np.errstate(over="ignore"):
                 return self._once(("roots", before), lambda: self._roots(before)) / after
-        total = xp.zeros(self.shape, dtype=xp.float64)
+        total = xp.zeros(self.shape, dtype=xp.float64, **self.place)
         for gap in self.differences(scale):
             total += xp.abs(gap) if norm == 1.0 else xp.abs(gap) ** norm
         return total if norm == 1.0 else total ** (1.0 / norm)

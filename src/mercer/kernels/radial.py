@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
+from mercer.check import Array, Points, array_like, as_numpy, how_many, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import (
@@ -226,7 +226,7 @@ def sample_points(x: Points) -> Points:
         return some
     if is_array_api_obj(x):
         xp = namespace(x)
-        return xp.take(x, xp.asarray(chosen), axis=0)
+        return xp.take(x, array_like(chosen, x), axis=0)
     rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
     return [rows[int(i)] for i in chosen]
 
@@ -372,7 +372,7 @@ class Radial(Metric):
         length = self.length
         if isinstance(length, tuple):
             gaps = pairs.difference(length)
-            lengths = pairs.xp.asarray(length, dtype=pairs.xp.float64)
+            lengths = pairs.array(length)
             # Factor by factor: a square may overflow where the slope is 0, and the other way round.
             in_length = slope[..., None] * gaps * gaps * -2.0 / lengths
         else:
@@ -381,8 +381,7 @@ class Radial(Metric):
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         _, slope = self._slope(pairs)
-        xp = pairs.xp
-        lengths = xp.asarray(self.length, dtype=xp.float64)
+        lengths = pairs.array(self.length)
         return slope[..., None] * pairs.difference(self.length) * 2.0 / lengths
 
 
@@ -413,7 +412,7 @@ class Descending(Metric):
         growth = xp.where(is_apart, self.descents(pairs, r)[1], 0.0)
         if isinstance(self.length, tuple):
             growth = growth[..., None] * (pairs.difference(self.length) / r[..., None]) ** 2
-        lengths = xp.asarray(self.length, dtype=xp.float64)
+        lengths = pairs.array(self.length)
         return {**self.other_partials(pairs, r), "bandwidth": growth / lengths}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
@@ -421,7 +420,7 @@ class Descending(Metric):
         is_apart, r = self._apart(pairs)
         descent = xp.where(is_apart, self.descents(pairs, r)[0], 0.0)
         direction = pairs.difference(self.length) / r[..., None]
-        return -descent[..., None] * direction / xp.asarray(self.length, dtype=xp.float64)
+        return -descent[..., None] * direction / pairs.array(self.length)
 
 
 @value

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, as_numpy, finite, how_many, namespace, vectors
+from mercer.check import Array, Points, as_numpy, finite, how_many, vectors
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs
@@ -148,13 +148,13 @@ class Series(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         left = self.features(pairs.x)
         values = pairs.dot(left, left if pairs.same else self.features(pairs.y))
-        return namespace(pairs.x, pairs.y).asarray(values)
+        return pairs.array(values)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         left, right = self._values(pairs.x), self._values(pairs.y)
         columns = range(len(self.weights))
         products = [pairs.outer(left[:, i], right[:, i]) for i in columns]
-        return {"weights": namespace(pairs.x, pairs.y).asarray(np.stack(products, axis=-1))}
+        return {"weights": pairs.array(np.stack(products, axis=-1))}
 
     def features(self, x: Points) -> Array:
         with np.errstate(over="ignore"):

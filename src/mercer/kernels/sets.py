@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array
 
-from mercer.check import Array, Points, as_numpy, members, namespace
+from mercer.check import Array, Points, as_numpy, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
 from mercer.kernels.counts import Counted, Counts, Remembered
@@ -105,7 +105,7 @@ class SetKernel(Counted):
         values = self.of_sizes(
             left.dot(right, pairs), pairs.of_x(left.totals()), pairs.of_y(right.totals())
         )
-        return namespace(pairs.x, pairs.y).asarray(values)
+        return pairs.array(values)
 
     def known_universe(self) -> list[Hashable]:
         """Return the universe in a fixed order, or say that features need one."""

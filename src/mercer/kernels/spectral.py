@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer.callables import called
-from mercer.check import Array, Points, namespace
+from mercer.check import Array, Points, array_like, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
@@ -98,7 +98,7 @@ class Coordinatewise(Metric):
         gaps = list(pairs.differences(self.length))
         others = self._others([self.factor(t) for t in gaps])
         slopes = [o * self.factor_slope(t) for o, t in zip(others, gaps, strict=True)]
-        return xp.stack(slopes, axis=-1) / xp.asarray(self.length, dtype=xp.float64)
+        return xp.stack(slopes, axis=-1) / pairs.array(self.length)
 
 
 def _period(v: Any, name: str) -> Any:
@@ -362,7 +362,7 @@ class Characteristic(Coordinatewise):
         assert callable(self.law)
         values: Array = called(self.law, "the function ψ of Characteristic", "an array", gaps)
         if not hasattr(values, "dtype"):  # a list, or a number
-            values = namespace(gaps).asarray(values, dtype=gaps.dtype)
+            values = array_like(np.asarray(values, np.float64), gaps)
         if tuple(values.shape) != tuple(shape):
             each, where = (
                 ("pair", "coordinates are on the last axis of what it gets")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from mercer.check import Array, as_numpy, namespace
+from mercer.check import Array, array_like, as_numpy, namespace
 from mercer.errors import NotPositiveDefinite
 from mercer.kernels.base import Domain, Kind, value
 from mercer.kernels.bessel import matern, matern_descent, matern_slope
@@ -111,11 +111,11 @@ class Matern(Descending, Radial):
         if not is_numpy_array(distance) and self.nu in HALF_INTEGERS:  # where the points are
             z = distance * float(np.sqrt(2.0 * self.nu))
             return sum(c * z**j for j, c in enumerate(HALF_INTEGERS[self.nu])) * exp(z, -1.0)
-        return namespace(distance).asarray(matern(self._z(distance), self.nu))
+        return array_like(matern(self._z(distance), self.nu), distance)
 
     def _slope_at(self, distance: Array) -> Array:
         slope = matern_slope(self._z(distance), self.nu)
-        return namespace(distance).asarray(2.0 * self.nu * slope)
+        return array_like(2.0 * self.nu * slope, distance)
 
     def profile(self, s: Array) -> Array:
         return exp(s, -0.5) if self.nu == np.inf else self._at(namespace(s).sqrt(s))
@@ -135,7 +135,7 @@ class Matern(Descending, Radial):
         xp = pairs.xp
         if self.nu <= 1.0:
             rate = matern_descent(self._z(r), self.nu) * float(np.sqrt(2.0 * self.nu))
-            descent = xp.asarray(rate)
+            descent = pairs.array(rate)
         else:
             slope = exp(-0.5 * r * r) if self.nu == np.inf else -2.0 * self._slope_at(r)
             descent = xp.where(slope > 0, slope * r, 0.0)
@@ -295,14 +295,14 @@ class Laplacian(Metric):
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         k, gaps, slope = self._distance_slope(pairs)
-        length = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
+        length = pairs.array(self.length)
         each = k[..., None] * slope * gaps / length
         per_column = isinstance(self.length, tuple)
         return {"bandwidth": each if per_column else pairs.xp.sum(each, axis=-1)}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         k, _, slope = self._distance_slope(pairs)
-        return -k[..., None] * slope / pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
+        return -k[..., None] * slope / pairs.array(self.length)
 
 
 def _distance_power(v: Any, name: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, Points, namespace
+from mercer.check import Array, Points
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
@@ -72,7 +72,7 @@ class Subtrees(Kernel):
         def row(a: _Tree, others: Sequence[_Tree]) -> Array:
             return np.array([self._of(a, b) for b in others], dtype=np.float64)
 
-        return namespace(pairs.x, pairs.y).asarray(row_by_row(pairs, left, right, row))
+        return pairs.array(row_by_row(pairs, left, right, row))
 
     def _of(self, a: _Tree, b: _Tree) -> float:
         places = {label: i for i, label in enumerate(dict.fromkeys(a.labels))}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, finite, how_many, members, namespace, vectors
+from mercer.check import Array, Points, array_like, finite, how_many, members, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotDifferentiable
 from mercer.kernels.algebra import positive_if_conditional, refuse_conditional
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
@@ -211,8 +211,7 @@ class Divided:
 
     def __call__(self, x: Points) -> Array:
         rows = vectors(x)
-        xp = namespace(rows)
-        lengths = xp.asarray(self.scale, dtype=xp.float64)
+        lengths = array_like(self.scale, rows)
         if isinstance(self.scale, tuple) and len(self.scale) != rows.shape[1]:
             raise InvalidInput(
                 f"the kernel is stretched by {len(self.scale)} lengths, and the points have "
@@ -269,7 +268,7 @@ class Stretched(Kernel):
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         inner = self.kernel.evaluate_slopes(pairs.mapped(Divided(self.scale)))
-        return inner / namespace(inner).asarray(self.scale, dtype=inner.dtype)
+        return inner / array_like(self.scale, inner)
 
     def features(self, x: Points) -> Array:
         return self.kernel.features(Divided(self.scale)(x))
@@ -375,14 +374,14 @@ class CentredOn(Kernel):
     def _sample(self, x: Points) -> Points:
         """Return the sample in the library of other points."""
         points = self._points()
-        is_foreign = is_array_api_obj(x) and isinstance(points, np.ndarray)
-        return namespace(x).asarray(points) if is_foreign else points
+        is_moved = is_array_api_obj(x) and isinstance(points, np.ndarray)
+        return array_like(points, x) if is_moved else points
 
     def _mean(self, values: Array) -> Array:
         """Average over the sample, which is the second axis."""
         xp = namespace(values)
         size = values.shape[1]
-        w = xp.asarray(self.weights or [1.0 / size] * size, dtype=values.dtype)
+        w = xp.astype(array_like(self.weights or [1.0 / size] * size, values), values.dtype)
         return xp.tensordot(values, w, axes=((1,), (0,)))
 
     def _tables(self, pairs: Pairs) -> tuple[AllPairs, AllPairs, AllPairs]:

@@ -8,7 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, is_missing, members, namespace, vectors
+from mercer.check import (
+    Array,
+    Points,
+    array_like,
+    as_numpy,
+    is_missing,
+    members,
+    vectors,
+)
 from mercer.errors import Advice, InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_features, tally
@@ -47,8 +55,7 @@ class Standardise:
                 f"the points have {rows.shape[1]} coordinates, and {len(self.centre)} were "
                 "standardised"
             )
-        xp = namespace(rows)
-        centre, scale = (xp.asarray(v, dtype=xp.float64) for v in (self.centre, self.scale))
+        centre, scale = (array_like(v, rows) for v in (self.centre, self.scale))
         standard: Array = (rows - centre) / scale
         return standard
 
@@ -147,13 +154,13 @@ class Standardised(Kernel):
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         standard = pairs.mapped(self._map)
         x, y = standard.vectors
-        scale = standard.xp.asarray(self._map.scale, dtype=standard.xp.float64)
+        scale = standard.array(self._map.scale)
         left, right = pairs.of_x(x), pairs.of_y(y)
         return {"centre": -(left + right) / scale, "scale": -2.0 * left * right / scale}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         standard = pairs.mapped(self._map)
-        scale = standard.xp.asarray(self._map.scale, dtype=standard.xp.float64)
+        scale = standard.array(self._map.scale)
         return broadcast_y(standard, standard.vectors[1] / scale)
 
     def features(self, x: Points) -> Array:
@@ -394,7 +401,7 @@ class Ordinal(Kernel):
         left = self.ranks(pairs.x)
         right = left if pairs.same else self.ranks(pairs.y)
         shared: Array = np.minimum(pairs.of_x(left), pairs.of_y(right))
-        return namespace(pairs.x, pairs.y).asarray(shared)
+        return pairs.array(shared)
 
     def features(self, x: Points) -> Array:
         ranks = self.ranks(x)

@@ -12,6 +12,7 @@ import numpy as np
 from mercer.check import (
     Array,
     Points,
+    array_like,
     as_numpy,
     finite,
     namespace,
@@ -164,7 +165,7 @@ class Tanimoto(Kernel):
         is_some = xp.abs(union) > 0
         values = xp.where(is_some, shared / xp.where(is_some, union, 1.0), 1.0)
         if pairs.same and len(pairs.shape) == 2:  # a matrix product may round otherwise than norms
-            values = xp.where(xp.eye(pairs.shape[0], dtype=xp.bool), 1.0, values)
+            values = xp.where(xp.eye(pairs.shape[0], dtype=xp.bool, **pairs.place), 1.0, values)
         return values
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
@@ -199,12 +200,12 @@ def _squared_norms(own: Aligned) -> Array:
     """Return squared norms, none of which has underflowed or overflowed."""
     norms = real(own.inner())
     is_small = (norms < SMALLEST_NORM) & (own.largest_coordinates() > 0)
-    wrong = as_numpy(is_small | ~(norms < LARGEST_NORM))
-    if wrong.any():
+    wrong = is_small | ~(norms < LARGEST_NORM)
+    if bool(namespace(norms).any(wrong)):
+        point = int(as_numpy(wrong).argmax())
         raise InvalidInput(
-            f"the squared norm of point {int(wrong.argmax())} of the part at hand leaves the range "
-            "of double precision; multiply the data by a constant, which changes nothing in this "
-            "kernel"
+            f"the squared norm of point {point} of the part at hand leaves the range of double "
+            "precision; multiply the data by a constant, which changes nothing in this kernel"
         )
     return norms
 
@@ -390,9 +391,7 @@ class Bilinear(Kernel):
         return Bilinear(np.asarray(self.B) / rows / lengths)
 
     def _form(self, pairs: Pairs) -> Array:
-        xp = pairs.xp
-        has_complex = any(isinstance(b, complex) for row in self.B for b in row)
-        form = xp.asarray(self.B, dtype=xp.complex128 if has_complex else xp.float64)
+        form = pairs.array(self.B)
         if form.shape[0] != pairs.columns:
             raise InvalidParameter(
                 f"B is {form.shape[0]} x {form.shape[0]} but the points have {pairs.columns} "
@@ -418,4 +417,4 @@ class Bilinear(Kernel):
         values, axes = np.linalg.eigh(np.asarray(self.B))
         root = axes * np.sqrt(np.maximum(values, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite(vectors(x) @ namespace(x).asarray(root), f"a feature of {self}")
+            return finite(vectors(x) @ array_like(root, x), f"a feature of {self}")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, Points, members, namespace
+from mercer.check import Array, Points, members
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.algebra import refuse_conditional
 from mercer.kernels.base import Domain, Kernel, value
@@ -253,7 +253,7 @@ def _compared(pairs: Pairs, of: Callable[[Walker, Walker], float]) -> Array:
     def row(a: Walker, others: Sequence[Walker]) -> Array:
         return np.array([of(a, b) for b in others], dtype=np.float64)
 
-    return namespace(pairs.x, pairs.y).asarray(row_by_row(pairs, left, right, row))
+    return pairs.array(row_by_row(pairs, left, right, row))
 
 
 def _walkers(points: Points) -> list[Walker]:
@@ -359,7 +359,7 @@ class ContinuousWeisfeilerLehman(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         values = self._pooled(pairs, lambda nodes: {"": self.kernel.evaluate(nodes)})
         none = np.zeros(pairs.shape)  # of graphs without nodes
-        return namespace(pairs.x, pairs.y).asarray(values.get("", none))
+        return pairs.array(values.get("", none))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         found = self._pooled(pairs, self.kernel.evaluate_partials)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, jv
 
-from mercer.check import Array, Points, as_numpy, namespace, shares_of, vectors
+from mercer.check import Array, Points, array_like, as_numpy, namespace, shares_of, vectors
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Scale, Statistic, is_complex
@@ -130,7 +130,7 @@ class Bessel(Metric):
         columns = pairs.columns * (2 if is_complex(pairs.rows[0]) else 1)
         self._refuse_dimensions(columns)
         s = pairs.squared_distance(self.length)
-        return namespace(s).asarray(wave_profile(order, as_numpy(s)), dtype=s.dtype)
+        return array_like(wave_profile(order, as_numpy(s)), s)
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self._profile(pairs, self.order)
@@ -143,12 +143,12 @@ class Bessel(Metric):
         slope = self._slope(pairs)
         if isinstance(self.length, tuple):
             gaps = pairs.difference(self.length)
-            lengths = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
+            lengths = pairs.array(self.length)
             return {"bandwidth": slope[..., None] * gaps * gaps * -2.0 / lengths}
         return {"bandwidth": slope * pairs.squared_distance(self.length) * -2.0 / self.length}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        lengths = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
+        lengths = pairs.array(self.length)
         return self._slope(pairs)[..., None] * pairs.difference(self.length) * 2.0 / lengths
 
 
@@ -239,13 +239,13 @@ class Waves(Kernel):
     def _phases(self, rows: Array) -> Array:
         """Return ⟨ω, x⟩ for every point and frequency."""
         xp = namespace(rows)
-        waves = xp.asarray(np.asarray(self.waves), dtype=xp.float64)
+        waves = array_like(self.waves, rows)
         self._refuse_coordinates(rows.shape[1], "complex" if is_complex(rows) else "")
         return xp.astype(rows, xp.float64) @ waves.T
 
     def _features(self, rows: Array) -> Array:
         xp, phases = namespace(rows), self._phases(rows)
-        root = xp.asarray(np.sqrt(self.shares), dtype=xp.float64)
+        root = array_like(np.sqrt(self.shares), rows)
         return xp.concat([root * xp.cos(phases), root * xp.sin(phases)], axis=1)
 
     def features(self, x: Points) -> Array:
@@ -258,5 +258,5 @@ class Waves(Kernel):
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         xp = pairs.xp
         left, right = (self._phases(side) for side in pairs.vectors)
-        weights = xp.asarray(-self.shares[:, None] * np.asarray(self.waves), dtype=xp.float64)
+        weights = pairs.array(-self.shares[:, None] * np.asarray(self.waves))
         return xp.sin(pairs.of_x(left) - pairs.of_y(right)) @ weights
