@@ -7,8 +7,10 @@ OLDEST := .venv-oldest/$(SCRIPTS)
 NUMBERS := $(addprefix tests/,kernels sklearn mds pca regression svm gp spectrum solve rkhs data reading \
     factorial pictures test_estimator.py test_transformers.py test_fourier.py test_points.py test_gram.py)
 
-# Two pytest workers share two cores: more threads inside each would only wait for one another.
+# Two pytest workers share two cores: more threads inside each would only wait for one another, and those
+# of OpenMP (torch, scikit-learn) wait by counting: a fit of torch's arrays takes four times the CPU.
 export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo docs gallery release test test-all test-oldest test-oldest-numbers lint browser clean
 

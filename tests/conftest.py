@@ -28,6 +28,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "every-run"))
 YOUNG = 10_000
 """Objects made before the collector of garbage looks at them; Python's 700 are for less memory."""
 
+gc.set_threshold(YOUNG)
+
 FEWEST = 25
 """Examples of each parametrisation of a law, however many there are."""
 
@@ -45,7 +47,6 @@ def pytest_collection_finish() -> None:
     """Have the collector of garbage pass over what was imported and collected, which stays."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG)
 
 
 class Answer(NamedTuple):
