@@ -66,7 +66,7 @@ from mercer.points import (
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, followed
-from mercer.settings import advised, refused, whole
+from mercer.settings import advised, refused, spelled, whole
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
 
@@ -359,7 +359,7 @@ class Model(BaseEstimator):
             cls.__init__ = advised(cls.__init__)  # type: ignore[method-assign]
         for name in set(READING) & set(vars(cls)):
             if isfunction(method := vars(cls)[name]):  # what is not always there says so itself
-                setattr(cls, name, of_layer(method))
+                setattr(cls, name, of_layer(spelled(method)))
 
     def _forget(self) -> None:
         """Drop what was computed when it was asked for: a model fitted again has other values."""
