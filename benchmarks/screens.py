@@ -32,7 +32,7 @@ TALL = 2_600
 
 THEMES = ("light", "dark")
 
-PATIENCE = 60_000
+PATIENCE = 180_000
 """Milliseconds in which a state must be there."""
 
 Act = Callable[[Any], Any]
@@ -285,7 +285,7 @@ SCENES = (
     Scene("error", example("decathlon"), act=failed),
     Scene("refining", points(4_500), before=refining, act=refined),
     Scene("landmarks", points(60_000)),
-    Scene("density", points(1_200_000, 3)),
+    Scene("density", points(1_050_000, 3)),
     Scene("closed", state="closed"),
 )
 

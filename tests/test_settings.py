@@ -365,6 +365,23 @@ def test_a_function_tells_what_an_unknown_keyword_is_called_here(function: Any) 
         function(verbose=True)
 
 
+@pytest.mark.parametrize(
+    ("call", "keyword", "hint"),
+    [
+        (mc.PCA().fit, "weights", "did you mean sample_weight?"),
+        (mc.SVC().fit, "sample_weights", "did you mean sample_weight?"),
+        (mc.KernelPCA().fit, "verbose", "verbose is progress"),
+        (mc.GaussianProcess().predict, "returnstd", "did you mean return_std?"),
+    ],
+)
+def test_methods_tell_what_an_unknown_keyword_is_called_here(
+    call: Any, keyword: str, hint: str
+) -> None:
+    said = f"{call.__name__} has no parameter {keyword!r}, only X, .*; {re.escape(hint)}"
+    with pytest.raises(mc.errors.UnknownParameter, match=said):
+        call(np.eye(3), **{keyword: True})
+
+
 def test_what_clusters_elsewhere_is_told() -> None:
     with pytest.raises(mc.errors.UnknownParameter, match="n_clusters is count"):
         mc.cluster(None, **{"n_clusters": 3})  # type: ignore[arg-type]

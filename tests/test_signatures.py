@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer as mc
 from mercer import gp, pictures
+from mercer.engines.cpu import Threads
 from mercer.estimator import Computing
 from mercer.kernels.base import Kernel
 
@@ -262,7 +264,7 @@ def test_models_share_their_settings(name: str) -> None:
         assert list(parameters)[1] == "n_components"  # after self, as in scikit-learn
     assert not {"progress", "count", "axes"} & set(parameters)
     fit = inspect.signature(model.fit).parameters  # type: ignore[attr-defined]
-    if issubclass(model, Computing) and name != "RandomFourierFeatures":
+    if issubclass(model, Computing):
         assert "progress" in fit
 
 
@@ -301,3 +303,60 @@ def test_results_name_their_settings_as_functions_do() -> None:
         if inspect.isclass(found) and is_dataclass(found) and not issubclass(found, Kernel):
             named = {f.name for f in fields(found)}
             assert not named & {"random_state", "rng", "jobs", "n_jobs"}, name
+
+
+class Counting(Threads):
+    """Threads that count how often they were asked for parts of work."""
+
+    parts = 0
+
+    def share(self, *given: Any, **named: Any) -> Any:
+        self.parts += 1
+        return super().share(*given, **named)
+
+    def __deepcopy__(self, memo: Any) -> Counting:
+        return self
+
+
+COUNTS = np.random.default_rng(0).gamma(2.0, size=(400, 3))
+BUDGETED: dict[str, tuple[Any, str]] = {
+    "KernelPCA": (mc.KernelPCA(2, random_state=0), "300KB"),
+    "ClassicalMDS": (mc.ClassicalMDS(2, metric="manhattan", random_state=0), "1MB"),
+    "KernelRegression": (mc.KernelRegression(penalty=0.1), "1MB"),
+    "GaussianProcess": (mc.GaussianProcess(noise_variance=0.1, optimise=False), "1MB"),
+    "KernelCCA": (mc.KernelCCA(1), "1MB"),
+    "SVC": (mc.SVC(), "1MB"),
+    "SVR": (mc.SVR(), "1MB"),
+    "OneClassSVM": (mc.OneClassSVM(), "1MB"),
+    "NystromFeatures": (mc.NystromFeatures(50, random_state=0), "100KB"),
+    "RandomFourierFeatures": (mc.RandomFourierFeatures(50, random_state=0), "100KB"),
+    "landmarks": (mc.KernelRegression(penalty=0.1, landmarks=50), "100KB"),
+}
+"""Every model that computes matrices, and a budget that the one of 400 points exceeds."""
+
+
+def _answer(model: Any) -> Any:
+    """Return what a model says of its points."""
+    target = COUNTS[:, :1] > 1.0 if isinstance(model, mc.SVC) else COUNTS[:, :1]
+    model.fit(COUNTS, target if isinstance(model, mc.KernelCCA) else target.ravel())
+    answer = next(w for w in ("transform", "decision_function", "predict") if hasattr(model, w))
+    return np.abs(getattr(model, answer)(COUNTS))
+
+
+def test_every_model_that_computes_has_a_budget_to_try() -> None:
+    computing = {name for name, model in _models().items() if issubclass(model, Computing)}
+    assert computing == set(BUDGETED) - {"landmarks"}
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+def test_memory_is_a_budget_and_threads_and_engines_compute_the_same(name: str) -> None:
+    """Features, and distances of points, took what they needed whatever ``memory`` said."""
+    model, budget = BUDGETED[name]
+    with pytest.raises(mc.errors.NotEnoughMemory, match="memory=|may be used"):
+        _answer(clone(model).set_params(memory=budget))
+    expected = _answer(clone(model).set_params(threads=1))
+    worked = Counting(2)
+    for settings in ({"threads": 2}, {"memory": "1GB"}, {"engine": worked}):
+        found = _answer(clone(model).set_params(**settings))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    assert worked.parts > 0 or name in ("ClassicalMDS", "RandomFourierFeatures")

@@ -146,3 +146,22 @@ def test_what_has_no_features_is_refused(model: Any, message: str) -> None:
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.NystromFeatures(40),
+        mc.NystromFeatures(40, landmarks="uniform"),
+        mc.NystromFeatures(40, landmarks="kmeans"),
+        mc.RandomFourierFeatures(40),
+    ],
+    ids=str,
+)
+def test_a_fit_tells_how_much_of_it_is_done(model: Any) -> None:
+    """Pivots and pairs were drawn in silence, whatever ``progress`` said."""
+    told: list[tuple[int, int]] = []
+    points = np.random.default_rng(0).standard_normal((500, 3))
+    model.fit(points, progress=lambda done, of: told.append((done, of)))
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1] > 0

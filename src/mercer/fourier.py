@@ -18,6 +18,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored
 from mercer.points import SparseRows, take
+from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of, whole
 
 FAILURE = 1e-6
@@ -71,12 +72,15 @@ class RandomFourier(Factored):
     sampled_error: float
 
 
-def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) -> RandomFourier:
+def random_fourier(
+    gram: Gram, count: int, *, random_state: RandomState = None, progress: Progress | None = None
+) -> RandomFourier:
     r"""Return the approximation by ``count`` random frequencies, and how far off it seems.
 
     The mean squared error over all pairs is at most that of R random ones plus
     :math:`b^2\sqrt{\ln(1/\delta)/2R}` except with probability δ, where b bounds an error
     (Hoeffding); its root times n bounds the norm of K - K̂, and so how far eigenvalues are off.
+    ``progress`` hears how many of the pairs were drawn.
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
@@ -88,7 +92,7 @@ def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) 
     x = gram.x if isinstance(gram.x, SparseRows) else _rows(gram.x)
     features = fourier_features(gram.kernel, columns(x), count, rng)
     n, factor = len(x), features(x)
-    mean = _mean_square(gram.kernel, x, factor, rng)
+    mean = _mean_square(gram.kernel, x, factor, rng, progress)
     largest = 2.0 * float(np.sum(features.amplitudes**2))
     spread = largest**2 * np.sqrt(np.log(1.0 / FAILURE) / (2.0 * PAIRS))
     bound = float(n * np.sqrt(mean + spread))
@@ -104,13 +108,17 @@ def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) 
     )
 
 
-def _mean_square(kernel: Kernel, x: Points, factor: Array, rng: np.random.Generator) -> float:
+def _mean_square(
+    kernel: Kernel, x: Points, factor: Array, rng: np.random.Generator, progress: Progress | None
+) -> float:
     """Return the mean squared error on random pairs, a few at a time."""
     total, part = 0.0, 1000
-    for _ in range(PAIRS // part):
+    for number in range(PAIRS // part):
         i, j = rng.integers(0, len(x), (2, part))
         values = as_numpy(kernel.evaluate(Aligned(take(x, i), take(x, j))))
         total += float(np.sum((values - np.einsum("ij,ij->i", factor[i], factor[j])) ** 2))
+        if progress is not None:
+            progress((number + 1) * part, PAIRS)
     return total / PAIRS
 
 

@@ -229,12 +229,14 @@ class Gram(Shown):
 
     def refuse_beyond_memory(self, itemsize: int = 8) -> None:
         """Refuse to store a matrix that is larger than the engine's budget."""
-        (n, m), budget = self.shape, self.engine.memory
-        if budget is not None and n * m * itemsize > budget:
-            raise NotEnoughMemory(
-                f"the matrix of {n} x {m} points takes {n * m * itemsize / 1e6:.4g} MB, and "
-                f"memory={budget} allows {budget / 1e6:.4g} MB: give more, or fewer points"
-            )
+        n, m = self.shape
+        refuse_beyond(self.engine.memory, f"the matrix of {n} x {m} points", n * m * itemsize)
+
+    def refuse_features(self, count: int) -> None:
+        """Refuse to store features of the points that take more than the engine's budget."""
+        n = self.shape[0]
+        what = f"the matrix of {n} points and {count} features"
+        refuse_beyond(self.engine.memory, what, 8 * n * count, "points or features")
 
     def refuse_no_kernel(self) -> None:
         """Look at a few points of a function without a proof, before much is made of it."""
@@ -424,6 +426,15 @@ class Centred(CentredSource[Gram]):
         (False, True)
         """
         return self.base.positive(self.weights).is_positive
+
+
+def refuse_beyond(budget: int | None, what: str, size: int, fewer: str = "points") -> None:
+    """Refuse what takes more bytes than a budget, which None leaves open."""
+    if budget is not None and size > budget:
+        raise NotEnoughMemory(
+            f"{what} takes {size / 1e6:.4g} MB, and memory={budget} allows {budget / 1e6:.4g} MB: "
+            f"give more, or fewer {fewer}"
+        )
 
 
 def in_doubles(points: Points) -> Points:

@@ -19,6 +19,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.operators import Barycentre, centre, shares
 from mercer.points import SparseRows, take
+from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of, whole
 
 SAMPLE_PER_CENTRE, LLOYD = 10, 5
@@ -188,12 +189,14 @@ def nystrom(
     single: bool = False,
     is_held: bool = False,
     place: Callable[..., Array] = np.empty,
+    progress: Progress | None = None,
 ) -> LowRank:
     """Return the Nyström approximation on given points, k-means centres, pivots or a sample.
 
     ``landmarks`` is ``"pivoted"``, ``"kmeans"`` (vectors only; of
     sparse rows pivots), ``"uniform"``, or the points
-    themselves. Points that repeat cost nothing but their number. The factor may be ``held`` by the
+    themselves. Points that repeat cost nothing but their number. ``progress`` hears how many pivots
+    were found of how many. The factor may be ``held`` by the
     engine of the matrix; an array that ``place`` makes of a shape and a type takes that of given
     points and of k-means.
 
@@ -210,7 +213,7 @@ def nystrom(
     if isinstance(landmarks, str):
         is_sparse = isinstance(gram.x, SparseRows)  # whose centres would be full
         if landmarks == "pivoted" or (landmarks == "kmeans" and is_sparse):
-            return pivoted_cholesky(gram, rank, random_state=seed, single=single)
+            return pivoted_cholesky(gram, rank, random_state=seed, single=single, progress=progress)
         if landmarks == "kmeans":
             centres = kmeans_centres(gram.placed, rank, rng)
             return _on_landmarks(gram, centres, "k-means", single, is_held, place)
@@ -341,6 +344,7 @@ def pivoted_cholesky(
     random_state: RandomState = None,
     single: bool = False,
     tol: float = 0.0,
+    progress: Progress | None = None,
 ) -> LowRank:
     r"""Return the randomly pivoted partial Cholesky factor, in blocks with rejection.
 
@@ -383,6 +387,8 @@ def pivoted_cholesky(
         remaining[proposed[accepted]] = 0.0
         pivots = np.append(pivots, proposed[accepted])
         done = len(pivots)
+        if progress is not None:
+            progress(done, room.shape[1])
     factor = _narrowed(room, done)
     # The rows of the pivots are the triangular factor of their own Gram matrix.
     root = _inverse(factor[pivots].astype(wide)).conj().T

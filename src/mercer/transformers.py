@@ -29,6 +29,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     """A transformer of points to rows whose inner products are those of a kernel, nearly."""
 
     random_state: RandomState
+    kernel_: Kernel
     _map: Callable[[Points], Array]
     _n_features_out: int
 
@@ -45,8 +46,9 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     def transform(self, X: Any) -> Array:
         """Return one row of features for each point."""
         check_is_fitted(self)
-        stays = isinstance(self._map, NystromMap)
-        found: Array = like_given(self._map(self._read(X, reset=False, stays=stays)), X)
+        points = self._read(X, reset=False, stays=isinstance(self._map, NystromMap))
+        Gram(self.kernel_, points).refuse_features(self._n_features_out)
+        found: Array = like_given(self._map(points), X)
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -124,24 +126,29 @@ class NystromFeatures(Features):
         self.memory = memory
         self.random_state = random_state
 
-    @on_engine
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
-        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        progress: bool | Progress | None = None,
         layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> NystromFeatures:
-        """Choose the landmarks; ``progress`` counts the tiles of each pass."""
+        """Choose the landmarks, which ``progress`` counts: pivots some by some, others at once."""
         count = whole(self.n_components, "n_components", least=1)
         self.seed_ = seed_of(self.random_state)
         if isinstance(self.landmarks, str):
             one_of(self.landmarks, "landmarks", LANDMARKS)
-        kernel, points = self._points(X)
-        found = nystrom(
-            Gram(kernel, points), count, landmarks=self.landmarks, random_state=self.seed_
-        )
+        with self._at_work(progress, "landmarks") as tell:
+            kernel, points = self._points(X)
+            gram = Gram(kernel, points)
+            most = count if isinstance(self.landmarks, str) else len(self.landmarks)
+            gram.refuse_features(min(most, len(points)))
+            found = nystrom(
+                gram, count, landmarks=self.landmarks, random_state=self.seed_, progress=tell
+            )
+            if tell is not None:
+                tell(found.rank, found.rank)
         self.kernel_, self._map = kernel, found.features
         self.landmarks_, self._n_features_out = found.features.landmarks, found.rank
         self.trace_error_ = found.trace_error
@@ -213,20 +220,22 @@ class RandomFourierFeatures(Features):
         self.memory = memory
         self.random_state = random_state
 
-    @on_engine
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
+        progress: bool | Progress | None = None,
         layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> RandomFourierFeatures:
-        """Draw the frequencies, and sample the error on the points."""
+        """Draw the frequencies, and sample the error; ``progress`` counts the pairs of points."""
         count = whole(self.n_frequencies, "n_frequencies", least=1)
-        kernel, points = self._points(X)
-        gram = Gram(kernel, points)
         self.seed_ = seed_of(self.random_state)
-        found = random_fourier(gram, count, random_state=self.seed_)
+        with self._at_work(progress, "pairs") as tell:
+            kernel, points = self._points(X)
+            gram = Gram(kernel, points)
+            gram.refuse_features(2 * count)
+            found = random_fourier(gram, count, random_state=self.seed_, progress=tell)
         self.kernel_, self._map = gram.kernel, found.features
         self.sampled_error_, self._n_features_out = found.sampled_error, found.rank
         return self

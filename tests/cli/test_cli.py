@@ -778,8 +778,8 @@ def test_the_real_page_is_written_from_data_and_from_a_model(
 def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
-    monkeypatch.setattr("mercer.cli.fits.finished", None)
-    monkeypatch.setattr("mercer.cli.check_command.finished", None)
+    monkeypatch.setattr("mercer.cli.fits.carry_out", None)
+    monkeypatch.setattr("mercer.cli.check_command.carry_out", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err
     assert {"plan", "individuals", "memory_bytes", "seconds", "error"} <= answer.value.keys()

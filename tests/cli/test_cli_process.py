@@ -428,7 +428,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 PROGRESS = """
 import sys, time
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.page import write
 from mercer.progress import Line
 from mercer.cli.output import Talk
@@ -437,7 +437,7 @@ def work():
     for i in range(10):
         progress(i + 1, 10)
         time.sleep(0.1)
-finished(work, Talk(), progress)
+carry_out(work, Talk(), progress)
 """
 
 
@@ -458,7 +458,7 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
         raise mc.errors.InvalidInput("row 3")
 
     with pytest.raises(mc.errors.InvalidInput, match="row 3"):
-        progress.finished(broken, Talk(), Line("x"))
+        progress.carry_out(broken, Talk(), Line("x"))
     assert not progress.is_running()
 
 

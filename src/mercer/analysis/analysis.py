@@ -34,7 +34,7 @@ from mercer.factorial.column_kernels import MISSING
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import Scores
 from mercer.settings import RandomState, is_yes, seed_of, spelled
 from mercer.spectrum import Limits
@@ -188,7 +188,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     model = proposal.model(n_components, **options)
     fit = {} if weights is None else {"sample_weight": weights}
     other = None if curved is None else as_kernel(curved)
-    with followed(progress, "parts") as tell:
+    with follow_work(progress, "parts") as tell:
         told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Misleading)  # the doubts below say it

@@ -19,7 +19,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.planning import Plan, flops, plan
 from mercer.settings import machine_bytes, readable
 from mercer.spectrum import Limits

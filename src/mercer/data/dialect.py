@@ -142,7 +142,7 @@ def has_nul(name: str, place: str) -> UnreadableFile:
     )
 
 
-def sniffed(
+def sniff_dialect(
     text: str,
     *,
     delimiter: str | None = None,
@@ -153,10 +153,10 @@ def sniffed(
 ) -> Dialect:
     r"""Return the dialect of the beginning of a text; what is given is not guessed.
 
-    >>> dialect = sniffed("name;height\nAda;1,65\nAlan;1,80\n")
+    >>> dialect = sniff_dialect("name;height\nAda;1,65\nAlan;1,80\n")
     >>> dialect.delimiter, dialect.decimal, dialect.has_header
     (';', ',', True)
-    >>> sniffed("Heights of 1952\n\nname;height\nAda;1,65\nAlan;1,80\n").skip
+    >>> sniff_dialect("Heights of 1952\n\nname;height\nAda;1,65\nAlan;1,80\n").skip
     2
     """
     delimiter = delimiter or _delimiter(below(text, skip or 0))

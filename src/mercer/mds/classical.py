@@ -16,12 +16,12 @@ from mercer.display import costly, kept
 from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
+from mercer.gram import refuse_beyond
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.distances import (
     METRICS,
     Distances,
-    Limits,
     distances_of,
     names_of,
     read_cross,
@@ -36,12 +36,13 @@ from mercer.mds.euclidean_correction import (
     corrected_cross,
     corrected_square,
 )
+from mercer.mds.limits import Limits
 from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
 from mercer.reading.axis_values import Individuals
 from mercer.reading.model import remark_axes
-from mercer.settings import RandomState, number, seed_of, whole
+from mercer.settings import RandomState, memory_bytes, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method
 
@@ -198,6 +199,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             rows = read_square(self, D)
         elif is_square:
             self._points = x = read_named(self, D, self.metric, reset=True)
+            what = f"the matrix of {len(x)} x {len(x)} distances"
+            refuse_beyond(memory_bytes(self.memory), what, 8 * len(x) ** 2)
             rows = distances_within(self.metric, x)
         else:
             rows = read_points(self, D, reset=True)

@@ -44,7 +44,8 @@ from mercer.page.sentences import (
 )
 from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
 from mercer.pictures.clouds import SHADED
-from mercer.pictures.colours import LIMITS, coloured
+from mercer.pictures.colours import coloured
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
 

@@ -160,6 +160,7 @@ def fit_span(
     """
     p, s = data.p, np.sqrt(data.p)[:, None]
     how = "kmeans" if columns(gram.x) else "pivoted"
+    gram.refuse_features(min(count, len(p)))
     low = nystrom(gram, min(count, len(p)), landmarks=how, random_state=FIXED)
     m, rank = Reflections(s * Q).count, low.factor.shape[1]  # which refuses dependent functions
     R = triangle([s * Q, s * low.factor, s * data.y])

@@ -138,6 +138,9 @@ mercer.draw.lines = (frame, mark, [us, vs]) =>
   });
 
 mercer.draw.arrows = (frame, mark, [us, vs]) => {
+  // Over very many points, or their density, an edge parts an arrow from what lies below.
+  const isOnMany = Boolean(frame.crowd) || frame.panel.marks.some((m) => m.mark === "field");
+  const { ground } = mercer.theme;
   const [u0, v0] = [frame.x.at(0), frame.y.at(0)];
   const nodes = us.map((u, i) => {
     const colour = mercer.toned(mark.scale && mark.scale.values.length === us.length ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour ?? mercer.theme.ink);
@@ -147,8 +150,10 @@ mercer.draw.arrows = (frame, mark, [us, vs]) => {
     const head = Math.min(9, length);
     const corner = (side) => `${(u - head * c - side * 3.4 * s).toFixed(1)} ${(vs[i] - head * s + side * 3.4 * c).toFixed(1)}`;
     const group = mercer.shape(frame.layer, "g", { class: "arrow", "data-id": mark.ids ? mark.ids[i] : null });
-    mercer.shape(group, "line", { x1: u0, y1: v0, x2: u - 0.6 * head * c, y2: vs[i] - 0.6 * head * s, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": mark.dashed ? "6 4" : null });
-    mercer.shape(group, "path", { d: `M${u.toFixed(1)} ${vs[i].toFixed(1)}L${corner(1)}L${corner(-1)}Z`, fill: colour });
+    const shaft = { x1: u0, y1: v0, x2: u - 0.6 * head * c, y2: vs[i] - 0.6 * head * s };
+    if (isOnMany) mercer.shape(group, "line", { ...shaft, stroke: ground, "stroke-width": 4, opacity: 0.85 });
+    mercer.shape(group, "line", { ...shaft, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": mark.dashed ? "6 4" : null });
+    mercer.shape(group, "path", { d: `M${u.toFixed(1)} ${vs[i].toFixed(1)}L${corner(1)}L${corner(-1)}Z`, fill: colour, ...(isOnMany ? { stroke: ground, "stroke-width": 2.4, "paint-order": "stroke" } : {}) });
     frame.hit(mark, i, u, vs[i]);
     frame.stems.push([u0, v0, u, vs[i]]);
     return group;
