@@ -58,7 +58,7 @@ def test_help_imports_nothing_heavy_and_is_quick() -> None:
 @pytest.mark.parametrize("kind", ["iris", "mixed", "wide"])
 @pytest.mark.parametrize("command", ["fit", "dim", "report"])
 def test_plans_of_commands_are_right_within_a_factor_of_three(
-    command: str, kind: str, tmp_path: Path
+    command: str, kind: str, tmp_path: Path, run: Any
 ) -> None:
     file, rng = Path(IRIS), np.random.default_rng(0)
     if kind != "iris":
@@ -69,7 +69,7 @@ def test_plans_of_commands_are_right_within_a_factor_of_three(
         file = tmp_path / f"{kind}.csv"
         table.to_csv(file, index=False)
     words = [command, file, *(["--out", tmp_path / "p.html"] if command == "report" else [])]
-    planned = json.loads(process(*words, "--dry-run", "--json").stdout)["seconds"]
+    planned = run(*words, "--dry-run", "--json").value["seconds"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = process(*words)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1249,7 +1249,7 @@ def test_ending_the_server_during_an_analysis_is_quick_and_says_nothing(tmp_path
         visitor = ask("visit")["visitor"]
         waiting = threading.Thread(target=analyse, args=(visitor,))
         waiting.start()
-        until = time.monotonic() + 10.0
+        until = time.monotonic() + 60.0
         while not ask("progress", visitor)["total"] and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

@@ -56,6 +56,7 @@ class TileBlock(Tiles):
         else:
             sides = _side(like.recipe, x), _side(like.recipe, self.y, is_right=True)
             self.prepared = prepared_part(like.recipe, *sides)
+        self.there = self.x, self.y
         self._set(like, (len(x), len(self.y)))
 
     def _set(self, like: Like, shape: tuple[int, int]) -> None:
