@@ -130,7 +130,7 @@ class Data:
                 if about is not None
                 else str(self)
             )
-        used = self.used or ()
+        used = set(self.used or ())
         roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n not in used}
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
