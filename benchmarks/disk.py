@@ -42,7 +42,7 @@ SCRIPT = """
             time.sleep(0.02)
     points = mc.open_points({path!r})
     before = held()
-    thread = threading.Thread(target=watch); thread.start()
+    thread = threading.Thread(target=watch, daemon=True); thread.start()
     begun = time.process_time()
     model = {fit}
     going = False; thread.join()
@@ -66,9 +66,8 @@ def main() -> None:
             files.append(in_zarr(path))
         for file, (name, fit) in product(files, FITS.items()):
             script = textwrap.dedent(SCRIPT).format(path=str(file), fit=fit)
-            done = subprocess.run(
-                [sys.executable, "-c", script], capture_output=True, text=True, check=True
-            )
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
             found = json.loads(done.stdout)
             kind = file.suffix[1:]
             print(

@@ -33,6 +33,10 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+")
 """What a constant is called: two capitals at least, for one is a matrix."""
 
 
+DOCUMENTED = {"_replace", "_asdict", "_fields", "_exit", "_getframe"}
+"""Underscored names that Python's own documentation offers: of named tuples, of `os` and `sys`."""
+
+
 class Source:
     """One file: its module, its text and its syntax tree."""
 
@@ -115,6 +119,7 @@ class Source:
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Attribute)
             and re.fullmatch(r"_[a-z]\w*", node.attr)
+            and node.attr not in DOCUMENTED
             and ast.unparse(node.value) not in ("self", "cls", "super()", "type(self)")
             and f"self.{node.attr}" not in self.text
             and f"def {node.attr}" not in self.text
@@ -164,7 +169,6 @@ def patched_constants(tests: list[Source]) -> list[str]:
                 last = (
                     words[0].rpartition(".")[2] if "." in words[0] and len(words) < 2 else words[-1]
                 )
-                last = last if CONSTANT.fullmatch(last) else words[0].rpartition(".")[2]
                 if CONSTANT.fullmatch(last):
                     found.append(f"{source.module}:{node.lineno} {last}")
     return found

@@ -1,27 +1,28 @@
 """A fit that is killed (signal 9) at ten random moments goes on to the same digits.
 
 ``python -m benchmarks.resume [n]``: a process fits with a checkpoint and is killed after a random
-share of the time that such a fit takes; the next one goes on to the end, and its axes are compared
-with those of a fit without a break. So ten times, each with a file of its own. A run that is killed
-in its start or its first pass has kept nothing: it begins anew with the same landmarks, by its
-seed, and to keep these would save what finding them takes, a small share of a pass.
+share of the processor time that such a fit takes; the next one goes on to the end, and its axes are
+compared with those of a fit without a break. So ten times, each with a file of its own. A run that
+is killed in its start or its first pass has kept nothing: it begins anew with the same landmarks,
+by its seed, and to keep these would save what finding them takes, a small share of a pass.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import textwrap
 from pathlib import Path
-from time import perf_counter, sleep
+from time import sleep
 
 import numpy as np
 
 from mercer.store.checkpoint import read_run
 
-KILLS = 10
+KILLS, LOOK = 10, 0.01
 SCRIPT = """
     import sys, numpy as np, mercer as mc
     from benchmarks.measure import latent
@@ -55,14 +56,18 @@ def main() -> None:
         place = Path(folder)
         assert started(n, None, place / "whole.npz").wait() == 0
         process = started(n, str(place / "run whole"), place / "resumed.npz")
-        begun = perf_counter()
-        assert process.wait() == 0
-        lasted = perf_counter() - begun
+        begun, lasted = computed(process.pid), 0.0
+        while process.poll() is None:
+            lasted = max(lasted, computed(process.pid) - begun)
+            sleep(LOOK)
+        assert process.returncode == 0
         passes, gaps = list[int](), list[float]()
         while len(passes) < KILLS:
             file = place / f"run {len(passes)}"
             process = started(n, str(file), place / "resumed.npz")
-            sleep(float(rng.uniform()) * lasted)
+            moment = computed(process.pid) + float(rng.uniform()) * lasted
+            while process.poll() is None and computed(process.pid) < moment:
+                sleep(LOOK)
             if process.poll() is None:  # others have ended before their moment
                 process.kill()
                 passes.append(passes_kept(file))
@@ -77,6 +82,16 @@ def main() -> None:
             f"coordinates differ by {max(gaps):.1e} of the largest at the most"
         )
         print(json.dumps({"claim": "resume", "n": n, "passes": passes, "differ": max(gaps)}))
+
+
+def computed(pid: int) -> float:
+    """Return the seconds that a process has computed, 0 where it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def passes_kept(file: Path) -> int:

@@ -14,7 +14,7 @@ from mercer.check import Array
 from mercer.engines import cpu
 from mercer.engines.tiles import TILE
 from mercer.errors import DegenerateAxes, NoInertia
-from mercer.mds import distances
+from mercer.mds import limits
 from mercer.spectrum import Limits, leading
 from tests.references import near
 
@@ -245,7 +245,7 @@ def test_both_sides_of_the_size_from_which_no_matrix_is_stored(
         shares.append(model.explained_variance_ratio_)
     near(shares[0], shares[1], 1e-2)
     near(shares[2], shares[1], 1e-2)
-    monkeypatch.setattr(distances.Limits, "whole", 50)
+    monkeypatch.setattr(limits.Limits, "whole", 50)
     for n in (49, 50, 51):
         D = squareform(pdist(x[:n]))
         near(mc.ClassicalMDS(3, tol=1e-12).fit_transform(D), mc.PCA().fit_transform(x[:n]), 1e-8)

@@ -62,6 +62,13 @@ def test_the_sampled_bound_holds_and_eigenvalues_stay_inside(seed: int) -> None:
     assert spectrum.is_approximate
 
 
+def test_the_error_of_pairs_of_more_points_is_sampled_from_copies_of_their_rows() -> None:
+    x, kernel = np.random.default_rng(5).standard_normal((500, 3)), mc.Gaussian(1.5)
+    found = random_fourier(Gram(kernel, x), 300, random_state=0)
+    missing = kernel(x) - found.factor @ found.factor.T
+    assert found.sampled_error == pytest.approx(np.sqrt(np.mean(missing**2)), rel=0.03)
+
+
 def test_more_frequencies_are_more_accurate_and_landmarks_more_so() -> None:
     gram = Gram(mc.Gaussian(2.0), X)
     errors = [random_fourier(gram, m, random_state=0).sampled_error for m in (50, 5000)]

@@ -173,6 +173,7 @@ def test_a_plan_for_a_cluster_counts_what_moves() -> None:
     assert 2.0 < one.cluster.seconds / four.cluster.seconds < 4.5
     assert one.memory == four.memory == here.memory
     assert "4 workers of 2 cores" in str(four)
+    assert "1 worker of 2 cores" in str(one)
     gpus = plan(model, 10**8, 20, workers=8, gpus=8)
     assert gpus.seconds < plan(model, 10**8, 20, workers=8, cores=8).seconds / 20
     few = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), method="nystrom", landmarks=100)

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import mercer as mc
-from mercer.points import SparseRows, as_points, joined, take
+from mercer.points import SparseRows, as_points, join_points, take
 from mercer.sklearn import KernelPCA as Door
 from tests.oracles import assert_near
 
@@ -207,7 +207,7 @@ def test_rows_are_taken_and_joined() -> None:
     chosen = take(points, [4, 0])
     assert isinstance(chosen, SparseRows)
     assert np.array_equal(chosen.toarray(), X[[4, 0]])
-    both = joined(chosen, take(X, [1]))
+    both = join_points(chosen, take(X, [1]))
     assert isinstance(both, SparseRows)
     assert np.array_equal(both.toarray(), X[[4, 0, 1]])
     with pytest.raises(mc.errors.InvalidInput, match=r"pass the data\.toarray\(\)"):

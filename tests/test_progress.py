@@ -9,14 +9,14 @@ import pytest
 
 import mercer as mc
 from mercer import progress
-from mercer.progress import Line, followed
+from mercer.progress import Line, follow_work
 
 
 def test_true_writes_one_line_that_ends_with_the_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "BEAT", 0.0)
-    with followed(True, "draws") as tell:
+    with follow_work(True, "draws") as tell:
         assert tell is not None
         for done in range(1, 5):
             tell(done, 4)
@@ -30,7 +30,7 @@ def test_true_writes_one_line_that_ends_with_the_work(
 
 def test_the_line_ends_when_the_work_fails(capsys: pytest.CaptureFixture[str]) -> None:
     def work() -> None:
-        with followed(True, "draws") as tell:
+        with follow_work(True, "draws") as tell:
             assert tell is not None
             tell(1, 4)
             raise KeyboardInterrupt
@@ -42,7 +42,7 @@ def test_the_line_ends_when_the_work_fails(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("nothing", [None, False])
 def test_nobody_is_told_who_did_not_ask(nothing: Any) -> None:
-    with followed(nothing, "draws") as tell:
+    with follow_work(nothing, "draws") as tell:
         assert tell is None
 
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_told_is_refused(wrong: Any) -> None:
     with pytest.raises(
         mc.errors.InvalidParameter, match="progress must be True, None or a function"
     ):
-        followed(wrong, "draws").__enter__()
+        follow_work(wrong, "draws").__enter__()
 
 
 def test_a_new_round_is_counted() -> None:

@@ -10,10 +10,10 @@ from mercer.check import Array
 from mercer.errors import InvalidParameter
 
 
-def called(function: Any, name: str, of: str, *arrays: Any) -> Any:
+def call_function(function: Any, name: str, of: str, *arrays: Any) -> Any:
     """Return what a user's function makes of arrays; one that takes none is named.
 
-    >>> called(lambda t: 0.0 if t else 1.0, "f", "an array", np.zeros(3))
+    >>> call_function(lambda t: 0.0 if t else 1.0, "f", "an array", np.zeros(3))
     Traceback (most recent call last):
     ...
     mercer.errors.InvalidParameter: f must be a function of an array, and this one said: The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(). numpy.vectorize makes one of a function of numbers
@@ -60,7 +60,7 @@ def values_of(function: Any, name: str, of: str, array: Array) -> Array:
     mercer.errors.InvalidParameter: f must return a value for each entry of its array, of shape (3,), and returned shape ()
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     with np.errstate(all="ignore"):
-        values = real_values(called(function, name, of, array), name)
+        values = real_values(call_function(function, name, of, array), name)
     if values.shape != array.shape:
         raise InvalidParameter(
             f"{name} must return a value for each entry of its array, of shape {array.shape}, and "

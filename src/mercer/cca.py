@@ -23,7 +23,7 @@ from mercer.estimator import (
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, nonnegative, whole
 from mercer.targets import Origin, keep_points
@@ -306,7 +306,7 @@ class KernelCCA(Computing):
         check_is_fitted(self)
         axes = self._views[1].vectors_
         observed = float(np.linalg.norm(self._crossed(axes), 2))
-        with followed(progress, "permutations") as tell:
+        with follow_work(progress, "permutations") as tell:
             draws = Resampling.of(
                 permutations,
                 random_state,

@@ -152,7 +152,7 @@ class Complement:
 
 @dataclass(frozen=True)
 class Compression:
-    """What is known of K on Ritz vectors: Q*KQ between two matrices, and R*R below one."""
+    """Bounds of K on Ritz vectors: Q*KQ between two matrices, and R*R below one."""
 
     lower: Array
     upper: Array

@@ -47,7 +47,7 @@ class Points(Protocol):
 
 
 class Namespace(Protocol):
-    """What the formulas use of the array API standard."""
+    """The part of the array API standard that formulas use."""
 
     abs: Callable[..., Array]
     all: Callable[..., Array]

@@ -65,7 +65,7 @@ from mercer.points import (
     over_parts,
     refuse_sparse_non_finite,
 )
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import advised, refused, spelled, whole
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
@@ -347,7 +347,7 @@ class Model(BaseEstimator):
     """A scikit-learn estimator that can be stored, is shown at no cost, and knows other names."""
 
     equivalents: ClassVar[Mapping[str, str]] = {}
-    """What scikit-learn's parameters are in terms of those of the model."""
+    """The parameters of scikit-learn in terms of those of the model."""
 
     _costly: ClassVar[frozenset[str]] = frozenset()
     """Properties that are computed when they are asked for."""
@@ -365,6 +365,12 @@ class Model(BaseEstimator):
         """Drop what was computed when it was asked for: a model fitted again has other values."""
         for name in self._costly:
             self.__dict__.pop(name, None)
+
+    def _anew(self) -> Self:
+        """Return a copy that has computed nothing yet of what is computed when it is asked for."""
+        model = copy(self)
+        model._forget()
+        return model
 
     def __dir__(self) -> list[str]:
         """Return what can be asked for; scikit-learn would compute it all to know."""
@@ -426,7 +432,7 @@ class Computing(Model):
         self, progress: bool | Progress | None = None, what: str = "tiles"
     ) -> Iterator[Progress | None]:
         """Compute on the model's engine, and follow the tiles, or what else is counted."""
-        with nullcontext() if progress is None else followed(progress, what) as tell:
+        with nullcontext() if progress is None else follow_work(progress, what) as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell
@@ -556,8 +562,7 @@ class KernelModel(Computing):
         }
         if not elsewhere:
             return self
-        model = copy(self)
-        model._forget()
+        model = self._anew()
         for name, value in elsewhere.items():
             setattr(model, name, to_host(value))
         return model

@@ -335,14 +335,14 @@ def take(points: Points, indices: Any) -> Points:
     return [] if found is None else found
 
 
-def joined(points: Points, others: Points) -> Points:
+def join_points(points: Points, others: Points) -> Points:
     """Return points followed by others of the same kind.
 
-    >>> joined(["a", "b"], ["c"]), joined(np.zeros((1, 2)), np.ones((1, 2))).tolist()
+    >>> join_points(["a", "b"], ["c"]), join_points(np.zeros((1, 2)), np.ones((1, 2))).tolist()
     (['a', 'b', 'c'], [[0.0, 0.0], [1.0, 1.0]])
     """
     if isinstance(points, Rows) and isinstance(others, Rows):
-        columns = {n: joined(c, others.column(n)) for n, c in points.columns.items()}
+        columns = {n: join_points(c, others.column(n)) for n, c in points.columns.items()}
         return Rows(columns, points.roles)
     if isinstance(points, SparseRows) or isinstance(others, SparseRows):
         sides = [p.matrix if isinstance(p, SparseRows) else np.asarray(p) for p in (points, others)]

@@ -81,17 +81,17 @@ class WrittenLine(Line):
 
 
 @contextmanager
-def followed(progress: bool | Progress | None, what: str) -> Iterator[Progress | None]:
+def follow_work(progress: bool | Progress | None, what: str) -> Iterator[Progress | None]:
     """Return the function to call with parts done and parts there are, None where nobody asked.
 
     True writes a line to the standard error, which ends with the work; ``what`` names the parts.
 
     >>> seen = []
-    >>> with followed(lambda done, total: seen.append((done, total)), "draws") as tell:
+    >>> with follow_work(lambda done, total: seen.append((done, total)), "draws") as tell:
     ...     tell(1, 2)
     >>> seen
     [(1, 2)]
-    >>> with followed(None, "draws") as tell:
+    >>> with follow_work(None, "draws") as tell:
     ...     print(tell)
     None
     """

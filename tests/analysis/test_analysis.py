@@ -483,6 +483,33 @@ def test_groups_around_each_other_part_on_an_axis_that_two_columns_do_not_have()
     assert asked.individuals_.coordinates.shape == (120, 2)  # a plane, and no axis beyond it
 
 
+def test_categories_are_coloured_by_the_factor_that_their_map_parts_best() -> None:
+    rng = np.random.default_rng(3)
+    hidden = rng.integers(0, 2, 60)
+    flips = {"noise": 0.5, "weak": 0.25, "strong": 0.02, "also": 0.1}
+    columns = {
+        name: np.array(["no", "yes"], object)[np.where(rng.random(60) < flip, 1 - hidden, hidden)]
+        for name, flip in flips.items()
+    }
+    table = Table.of(columns)
+    found = analyse(table)
+    assert found.analysis == "mca"
+    shares = {
+        name: correlation_ratios(
+            found.model.individuals_.coordinates[:, :2], (values == "yes").astype(int), np.ones(60)
+        )
+        @ found.model.inertias_[:2]
+        for name, values in columns.items()
+    }
+    assert found.table.colour.name == max(shares, key=shares.__getitem__) != "noise"
+    assert analyse(table.coloured_by("noise")).table.colour.name == "noise"
+    value = describe(found, table=table, choices={})
+    assert value["individuals"]["colours"][0]["name"] == found.table.colour.name
+    assert any("the factor that the map parts best" in note for note in value["data"]["notes"])
+    numbers = Table.of({**columns, **{f"x{i}": rng.normal(size=60) for i in range(13)}})
+    assert analyse(numbers).table.colour.name == "noise"  # beside numbers, the first of the file
+
+
 def test_separation_is_the_mean_squared_canonical_correlation() -> None:
     rng = np.random.default_rng(7)
     F = np.linalg.qr(rng.normal(size=(30, 4)) - rng.normal(size=(30, 4)).mean(axis=0))[0]

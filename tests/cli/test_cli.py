@@ -778,13 +778,23 @@ def test_the_real_page_is_written_from_data_and_from_a_model(
 def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
-    monkeypatch.setattr("mercer.cli.fits.finished", None)
-    monkeypatch.setattr("mercer.cli.check_command.finished", None)
+    monkeypatch.setattr("mercer.cli.fits.carry_out", None)
+    monkeypatch.setattr("mercer.cli.check_command.carry_out", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err
     assert {"plan", "individuals", "memory_bytes", "seconds", "error"} <= answer.value.keys()
     assert answer.value["memory_bytes"] > 0
     assert "memory" in run(*argv, "--dry-run").out
+
+
+def test_a_plan_counts_the_categories_that_are_shuffled(run: Any, tmp_path: Path) -> None:
+    seconds = []
+    for levels in (2, 40):
+        path = tmp_path / f"{levels}.csv"
+        rows = [",".join(f"l{(i * k) % levels}" for k in (1, 3, 7)) for i in range(4_000)]
+        path.write_text("\n".join(["a,b,c", *rows]))
+        seconds.append(run("dim", path, "--dry-run", "--json").value["seconds"])
+    assert seconds[1] > 1.2 * seconds[0]
 
 
 def test_a_plan_beyond_the_budget_says_what_fits(run: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets
-from mercer.cli.compare_command import matched
+from mercer.cli.compare_command import match_individuals
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
 from mercer.data.table import Table
@@ -128,7 +128,7 @@ def test_weights_and_order_are_taken_with_the_individuals() -> None:
     first = Table.of({"a": [1.0, 2.0, 3.0, 4.0]}, row_names=["p", "q", "r", "s"])
     second = Table.of({"b": [9.0, 8.0, 7.0, 6.0]}, row_names=["s", "r", "q", "t"])
     weights = np.array([1.0, 2.0, 3.0, 4.0])
-    (a, b), kept = matched([Data("one", first, weights), Data("two", second)], Talk())
+    (a, b), kept = match_individuals([Data("one", first, weights), Data("two", second)], Talk())
     assert a.points.row_names == b.points.row_names == ("q", "r", "s")
     np.testing.assert_array_equal(b.points.matrix()[:, 0], [7.0, 8.0, 9.0])
     np.testing.assert_array_equal(kept, [2.0, 3.0, 4.0])

@@ -198,6 +198,8 @@ def test_titles_are_told_in_flags(run: Any, tmp_path: Path) -> None:
 def test_columns_and_rows_are_counted_from_1_as_in_r(run: Any, tmp_path: Path) -> None:
     flags = ["--method", "PCA", "--scale", "--json"]
     by_name = run("fit", DECATHLON, *flags, "--sup-cols", "Rank,Points").value
+    coloured = run("fit", DECATHLON, *flags, "--sup-cols", "11,12", "--colour", "Competition")
+    assert coloured.value["supplementary"] == by_name["supplementary"]
     for given in ("11,12", "11-12", "11:12", "Rank,12"):
         assert run("fit", DECATHLON, *flags, "--sup-cols", given).value == by_name | {
             "seconds": pytest.approx(by_name["seconds"], abs=60)
@@ -556,3 +558,20 @@ def test_the_number_of_axes_of_counts_is_not_asked_of_a_test_that_cannot_say(
     file.write_text("task,wife,both,husband\na,156,14,2\nb,124,20,5\nc,10,51,75\nd,0,3,160\n")
     answer = run("dim", file, "--method", "ca", "--json")
     assert "CA weighs rows by their totals" in answer.out
+
+
+def test_years_behind_words_are_a_header(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "fertility.csv"
+    years = ",".join(map(str, range(1960, 1966)))
+    rows = [
+        f"{name},{name[:3].upper()},births,"
+        + ",".join(f"{4.5 - 0.3 * i - 0.11 * j:.2f}" for j in range(6))
+        for i, name in enumerate(["Aruba", "Benin", "Chile", "Denmark", "Egypt"])
+    ]
+    path.write_text("\n".join([f"Country,Code,Indicator,{years}", *rows]))
+    value = run("fit", path, "--json").value
+    assert value["individuals"] == 5
+    assert value["active"] == [str(year) for year in range(1960, 1966)]
+    one = tmp_path / "one.csv"  # a first row like the others is none
+    one.write_text("\n".join(f"w{i},{i},{i + 1},{2 * i + 1}.5" for i in range(1, 7)))
+    assert run("fit", one, "--json").value["individuals"] == 6

@@ -58,7 +58,7 @@ def test_help_imports_nothing_heavy_and_is_quick() -> None:
 @pytest.mark.parametrize("kind", ["iris", "mixed", "wide"])
 @pytest.mark.parametrize("command", ["fit", "dim", "report"])
 def test_plans_of_commands_are_right_within_a_factor_of_three(
-    command: str, kind: str, tmp_path: Path
+    command: str, kind: str, tmp_path: Path, run: Any
 ) -> None:
     file, rng = Path(IRIS), np.random.default_rng(0)
     if kind != "iris":
@@ -69,7 +69,7 @@ def test_plans_of_commands_are_right_within_a_factor_of_three(
         file = tmp_path / f"{kind}.csv"
         table.to_csv(file, index=False)
     words = [command, file, *(["--out", tmp_path / "p.html"] if command == "report" else [])]
-    planned = json.loads(process(*words, "--dry-run", "--json").stdout)["seconds"]
+    planned = run(*words, "--dry-run", "--json").value["seconds"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = process(*words)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -428,7 +428,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 PROGRESS = """
 import sys, time
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.page import write
 from mercer.progress import Line
 from mercer.cli.output import Talk
@@ -437,7 +437,7 @@ def work():
     for i in range(10):
         progress(i + 1, 10)
         time.sleep(0.1)
-finished(work, Talk(), progress)
+carry_out(work, Talk(), progress)
 """
 
 
@@ -458,7 +458,7 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
         raise mc.errors.InvalidInput("row 3")
 
     with pytest.raises(mc.errors.InvalidInput, match="row 3"):
-        progress.finished(broken, Talk(), Line("x"))
+        progress.carry_out(broken, Talk(), Line("x"))
     assert not progress.is_running()
 
 

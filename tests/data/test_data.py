@@ -21,7 +21,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
-from mercer.data.dialect import sniffed
+from mercer.data.dialect import sniff_dialect
 from mercer.data.extras import extra
 from mercer.data.raw_files import Limits
 from mercer.errors import InvalidInput, InvalidParameter
@@ -159,7 +159,7 @@ def test_arrow_numpy_and_the_csv_module_read_the_same_bits(
 def test_the_fast_path_takes_no_block_that_is_not_clean(
     monkeypatch: pytest.MonkeyPatch, bad: str, arrow_pays: int
 ) -> None:
-    dialect = sniffed("x,y\n1,2\n")
+    dialect = sniff_dialect("x,y\n1,2\n")
     for line in (f"1,{bad}\n", f"{bad},1\n"):
         block = f"1,2\n{line}3,4\n".encode()
         assert numeric_path._numbers(block, 2, dialect, arrow_pays == 0) is None

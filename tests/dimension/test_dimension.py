@@ -19,7 +19,8 @@ import mercer as mc
 from mercer.check import Array
 from mercer.dimension.column_permutations import Drawn, has_shuffled
 from mercer.dimension.horn import Measure, first_failure
-from mercer.dimension.null import Limits, linear_subject
+from mercer.dimension.limits import Limits
+from mercer.dimension.null import linear_subject
 from mercer.dimension.rules import (
     CrossValidationChoice,
     KaiserChoice,

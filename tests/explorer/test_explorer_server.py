@@ -35,7 +35,7 @@ from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import Desk, application
 from mercer.explorer.sessions import House, Job, Superseded
 from mercer.explorer.source import Source, of_file, source_of
-from mercer.explorer.state import METHODS, State, arranged
+from mercer.explorer.state import METHODS, State, arrange_table
 from mercer.page.subject import subject_of
 from mercer.page.write import START, asset, modules
 from mercer.reading.links import Scores
@@ -737,7 +737,7 @@ def test_rows_of_an_example_are_named_by_a_column() -> None:
     state = State(uses={"x": "name"})
     names: dict[str, Any] = {}
     exec(code_of(source, state).rpartition("\n")[0], names)
-    table, _ = arranged(mc.datasets.planets(), state)
+    table, _ = arrange_table(mc.datasets.planets(), state)
     assert names["found"].table.row_names == table.row_names
 
 
@@ -872,7 +872,7 @@ def test_a_bandwidth_that_misleads_is_a_doubt_with_a_way_out(client: Client) -> 
 
 def test_uses_arrange_a_table() -> None:
     table = Table.of({"x": [1.0, 2.0, 3.0], "g": ["a", "b", "a"], "h": ["u", "v", "u"]})
-    found, asked = arranged(table, State(uses={"g": "active", "h": "colour", "x": "name"}))
+    found, asked = arrange_table(table, State(uses={"g": "active", "h": "colour", "x": "name"}))
     assert found.row_names == ("1", "2", "3")
     assert asked["method"] == "mca"
     assert found.names[0] == "h"
@@ -1249,7 +1249,7 @@ def test_ending_the_server_during_an_analysis_is_quick_and_says_nothing(tmp_path
         visitor = ask("visit")["visitor"]
         waiting = threading.Thread(target=analyse, args=(visitor,))
         waiting.start()
-        until = time.monotonic() + 10.0
+        until = time.monotonic() + 60.0
         while not ask("progress", visitor)["total"] and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

@@ -22,8 +22,8 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import Jittered, NegativeVariance, SingularSystem
 from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
+from mercer.gp.limits import Limits
 from mercer.gp.maximum_likelihood import Optimum
-from mercer.gp.parameters import Limits
 from mercer.gram import Gram
 from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle

@@ -24,8 +24,9 @@ from mercer.gp.estimate import (
     solve_systems,
 )
 from mercer.gp.likelihood import NoisyObservations, condition, gradient, partial_products
+from mercer.gp.limits import Limits
 from mercer.gp.maximum_likelihood import make_definite
-from mercer.gp.parameters import Limits, Tuned
+from mercer.gp.parameters import Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gp.sampled_maximum import Search, settle
 from mercer.gram import Gram

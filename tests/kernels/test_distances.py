@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array, Points
 from mercer.rkhs.feature_distances import (
-    Limits,
     distance,
     distance_to_set,
-    joined,
+    join_points,
     mean_discrepancy,
 )
+from mercer.rkhs.limits import Limits
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 
@@ -227,9 +227,9 @@ def test_permutations_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_joined_points_keep_their_type() -> None:
-    assert joined(["12"], ["3"]) == ("12", "3")
-    assert isinstance(joined(np.array([1]), np.array([2])), np.ndarray)
-    both = joined(mc.data.Paired([[0.0]], ["a"]), mc.data.Paired([[1.0]], ["b"]))
+    assert join_points(["12"], ["3"]) == ("12", "3")
+    assert isinstance(join_points(np.array([1]), np.array([2])), np.ndarray)
+    both = join_points(mc.data.Paired([[0.0]], ["a"]), mc.data.Paired([[1.0]], ["b"]))
     assert isinstance(both, mc.data.Paired)
     assert both[1] == ([1.0], "b")
 
@@ -239,8 +239,8 @@ def test_data_frames_are_measured_by_their_rows(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(distance(k, FRAME), distance(k, ROWS))
     monkeypatch.setattr(Limits, "entries", 3)
     np.testing.assert_array_equal(distance_to_set(k, FRAME, FRAME), distance_to_set(k, ROWS, ROWS))
-    np.testing.assert_array_equal(joined(FRAME, FRAME), joined(ROWS, ROWS))
-    np.testing.assert_array_equal(joined(FRAME, ROWS), joined(ROWS, ROWS))
+    np.testing.assert_array_equal(join_points(FRAME, FRAME), join_points(ROWS, ROWS))
+    np.testing.assert_array_equal(join_points(FRAME, ROWS), join_points(ROWS, ROWS))
     found = mean_discrepancy(k, FRAME, ROWS + 1.0, permutations=9, random_state=0)
     assert (
         found.squared

@@ -120,7 +120,7 @@ def test_too_many_features_are_refused_before_they_are_made(
     make: Callable[[], Array], message: str
 ) -> None:
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         with pytest.raises(NoFeatureMap, match=message):
             make()
@@ -128,7 +128,7 @@ def test_too_many_features_are_refused_before_they_are_made(
     finally:
         tracemalloc.stop()
     assert peak < 8e6
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_a_large_degree_below_the_limit_does_not_overflow() -> None:

@@ -36,7 +36,7 @@ from mercer.kernels.written import (
 from tests.strategies import kernels, set_kernels
 
 PATIENCE = 5.0
-"""Seconds for any one text, on a machine that does other things too; it takes milliseconds."""
+"""Seconds of CPU for any one text, which takes milliseconds."""
 
 k, g = mc.Linear(), mc.Gaussian(0.35)
 
@@ -667,11 +667,11 @@ def test_the_ear_hears(ear: Ear) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_refused_and_run_nothing(name: str, ear: Ear) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with ear.listening() as heard, pytest.raises(mc.errors.WrittenFormError) as caught:
         kernel(HOSTILE[name])
     assert heard == []
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
     assert len(str(caught.value)) < 600
 
 
@@ -740,13 +740,13 @@ def survive(count: int, seed: int, ear: Ear) -> int:
     slowest = 0.0
     with ear.listening() as heard:
         for text in fuzzed(count, seed):
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 made = kernel(text)
             except mc.errors.WrittenFormError:
                 continue
             finally:
-                slowest = max(slowest, time.perf_counter() - start)
+                slowest = max(slowest, time.process_time() - start)
             accepted += 1
             assert isinstance(made, mc.Kernel)
             assert kernel(repr(made)) == made, text

@@ -20,7 +20,7 @@ from mercer.check import Array
 from mercer.davidson import orthonormal
 from mercer.engines.cpu import Threads
 from mercer.errors import NotConverged
-from mercer.mds import distances
+from mercer.mds import limits
 from mercer.mds.distances import Distances
 from mercer.mds.euclidean_correction import cailliez_constant, constant_of, copies, corrected_square
 from mercer.mds.losses import kruskal_stress
@@ -439,7 +439,7 @@ def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> N
 
 
 def test_the_panels_of_an_operator_are_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distances.Limits, "panel", 50)
+    monkeypatch.setattr(limits.Limits, "panel", 50)
     w = np.random.default_rng(0).dirichlet(np.ones(21))
     operator = CentredSource(Distances(EUROPE), w)
     dense = np.sqrt(np.outer(w, w)) * mc.kernels.gram_of(EUROPE**2, centre=w)
@@ -474,7 +474,7 @@ def test_points_need_no_distances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = mc.ClassicalMDS(2, metric="euclidean").fit(X)
-    monkeypatch.setattr(distances.Limits, "whole", 2)
+    monkeypatch.setattr(limits.Limits, "whole", 2)
     by_products = mc.ClassicalMDS(2, metric="euclidean").fit(X)
     np.testing.assert_allclose(by_products.embedding_, direct.embedding_, atol=1e-9)
     np.testing.assert_allclose(by_products.eigenvalues_, direct.eigenvalues_, atol=1e-9)

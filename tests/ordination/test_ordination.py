@@ -25,7 +25,7 @@ from mercer.errors import (
     NotAvailable,
     ReadingWarning,
 )
-from mercer.ordination.designs import exchanged
+from mercer.ordination.designs import exchange_rows
 from mercer.ordination.dispersion import spatial_median
 from tests.references import near, reference
 
@@ -235,7 +235,7 @@ def test_strata_hold_what_only_they_explain() -> None:
 
     assert np.mean([p_value(None, s) for s in range(20)]) < 0.05
     assert np.mean([p_value(site, s) <= 0.05 for s in range(60)]) <= 0.15
-    order = exchanged([np.flatnonzero(site == s) for s in range(6)], rng)
+    order = exchange_rows([np.flatnonzero(site == s) for s in range(6)], rng)
     assert (site[order] == site).all()
     assert not (order == np.arange(36)).all()
 

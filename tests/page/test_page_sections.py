@@ -184,3 +184,42 @@ def test_the_code_of_a_stored_model_loads_it(tmp_path: Path) -> None:
     code = describe(model, choices={}, source=file)["reproduce"]["code"]
     assert f"mc.load({str(file)!r})" in code
     assert "mc.read" not in code
+
+
+def test_axes_of_counts_are_told_by_who_makes_them() -> None:
+    counts = Table.of(
+        {"wife": [156, 82, 12, 1], "husband": [2, 10, 75, 40], "both": [14, 15, 4, 90]},
+        row_names=["laundry", "meals", "driving", "holidays"],
+    )
+    value = describe(mc.analyse(counts, random_state=0, method="ca"), choices={})
+    first, second = value["description"][:2]
+    model = mc.CA().fit(counts)
+    shares = model.columns_.contributions[:, 0]
+    told = first["sentences"][0]
+    for name, share in zip(model.columns_.names, shares, strict=True):
+        assert (str(name) in told) == bool(share > 1.0 / 3.0)
+    assert told.startswith("Columns: ")
+    assert first["sentences"][1].startswith("Rows: ")
+    assert not any("beyond chance" in text or "r = " in text for text in second["sentences"])
+
+
+def test_bars_of_a_mixed_analysis_are_judged_by_the_mean_of_their_kind() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=40)
+    table = Table.of(
+        {
+            **{f"x{i}": x + rng.normal(size=40) for i in range(3)},
+            **{
+                f"f{i}": np.where(x + rng.normal(size=40) > 0, "a", "b").astype(object)
+                for i in "uvwz"
+            },
+        }
+    )
+    value = describe(mc.FAMD().fit(table), table=table, choices={})
+    for name in ("contributions-1", "others-1"):
+        bars, rule = value["panels"][name].marks
+        lengths = np.asarray(bars.lengths)
+        assert rule.at == pytest.approx(lengths.mean(), rel=1e-12)
+        assert {lengths.max() >= rule.at > lengths.min()} == {True}
+    totals = [np.sum(value["panels"][n].marks[0].lengths) for n in ("contributions-1", "others-1")]
+    assert sum(totals) == pytest.approx(1.0, abs=1e-12)

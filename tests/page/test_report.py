@@ -23,10 +23,10 @@ from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
 from mercer.page.reproduce import called
-from mercer.page.safe_text import LONGEST, PAGE, clean, embedded, mathml, packed
+from mercer.page.safe_text import LONGEST, PAGE, clean, embed_text, mathml, packed
 from mercer.page.sentences import dimension
 from mercer.page.subject import subject_of
-from mercer.page.write import rendered
+from mercer.page.write import render_page
 from mercer.pictures.clouds import density
 from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
 from tests.hostile import HOSTILE
@@ -37,12 +37,12 @@ Value = dict[str, Any]
 
 def plain(value: Any) -> Any:
     """Return a value as a page reads it back: through JSON, arrays unpacked."""
-    return json.loads(embedded(value), object_hook=_unpacked)
+    return json.loads(embed_text(value), object_hook=_unpacked)
 
 
 def read_back(value: Value) -> Any:
     """Return what the scripts of a page find in it."""
-    found = re.search(r'<script id="value"[^>]*>(.*?)</script>', rendered(value), flags=re.S)
+    found = re.search(r'<script id="value"[^>]*>(.*?)</script>', render_page(value), flags=re.S)
     assert found is not None
     return json.loads(found[1], object_hook=_unpacked)
 
@@ -81,7 +81,7 @@ def test_the_result_is_said_in_plain_words(value: Value) -> None:
         "One axis is more than chance: none of 39 tables with shuffled columns had one as large "
         "(p = (1 + 0)/(1 + 39) = 0.025).",
     ]
-    page = rendered(value)
+    page = render_page(value)
     exact = re.search(r"Eigenvalues exact to .*?\de-1\d.*? of the largest\.", page)
     assert exact is not None
     assert exact.start() > page.index("<h2>Reproduce</h2>")  # numerical exactness is at the foot
@@ -136,7 +136,7 @@ def test_a_third_axis_is_told_beside_the_circle_where_there_is_room(
     value: dict[str, Any], letters: int, shown: int
 ) -> None:
     told = [{"title": f"Dim {k}", "sentences": ["x" * letters]} for k in (1, 2, 3, 4)]
-    page = rendered({**value, "description": told})
+    page = render_page({**value, "description": told})
     before, _, after = page.partition("Further axes, and how to read them")
     assert [f"<dt>Dim {k}</dt>" in before for k in (1, 2, 3, 4)].count(True) == shown
     assert after.count("<dt>Dim ") == 4 - shown
@@ -218,11 +218,11 @@ def test_the_columns_of_a_page_say_why_they_are_used_as_they_are() -> None:
 def test_no_flag_is_cut_at_the_end_of_a_line() -> None:
     made = mc.analyse(iris(), random_state=0)
     spoken = replace(made, sentence="It is so; --method famd makes the factor active.")
-    assert '<span class="whole">--method</span> famd' in rendered(describe(spoken, choices={}))
+    assert '<span class="whole">--method</span> famd' in render_page(describe(spoken, choices={}))
 
 
 def test_a_page_is_ordered_by_what_a_reader_wants(value: Value) -> None:
-    page = rendered(value)
+    page = render_page(value)
     order = ("summary", "maps", "axes", "groups", "dimension", "outliers", "data", "reproduce")
     places = [page.index(f'id="{name}"') for name in order]
     assert places == sorted(places)
@@ -399,7 +399,7 @@ def test_sets_strings_and_matrices_have_pages() -> None:
     of_matrix = mc.KernelPCA(2, kernel="precomputed").fit(mc.kernels.Intersection()(baskets))
     for model in (of_sets, of_matrix):
         found = describe(model, choices={})
-        page = rendered(found)
+        page = render_page(found)
         assert "circle" not in found["panels"]
         assert gram(found).shape == (5, 5)
         assert 'data-panel="plane-1-2"' in page
@@ -432,12 +432,12 @@ def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
     (curve,) = marks_of(found, "function-1", Lines)
     np.testing.assert_allclose(curve.y, line.transform(curve.x[:, None])[:, 0])
     assert len(marks_of(found, "plane-1", Markers)[0].x) == 3
-    assert rendered(found)
+    assert render_page(found)
     with pytest.warns(mc.errors.NoInertia):
         point = mc.PCA().fit([[1.0, 2.0], [1.0, 2.0]])
     found = describe(point)
     assert found["panels"] == {}
-    assert "All individuals coincide" in rendered(found)
+    assert "All individuals coincide" in render_page(found)
 
 
 def test_what_the_reading_warns_of_stands_on_the_page() -> None:
@@ -590,7 +590,7 @@ def test_every_hostile_name_is_text_in_the_page() -> None:
     found = describe(
         mc.PCA().fit(table), table=table, title=HOSTILE[2], command=HOSTILE[0], choices={}
     )
-    page = rendered(found)
+    page = render_page(found)
     assert page.count("<script") == 2
     assert page.count("</script") == 2
     bare = re.sub(r"<script.*?</script>", "", page, flags=re.S)
@@ -609,7 +609,7 @@ def test_every_hostile_name_is_text_in_the_page() -> None:
 
 @given(st.text(max_size=300))
 def test_embedded_json_is_the_same_text_and_holds_no_mark(text: str) -> None:
-    found = embedded([text])
+    found = embed_text([text])
     assert not re.search("[<>&\u2028\u2029]", found)
     assert json.loads(found) == [text]
 
@@ -622,7 +622,7 @@ def test_a_clean_name_is_one_short_line(text: str) -> None:
 
 
 def test_the_policy_allows_exactly_the_scripts_of_the_page(value: Value) -> None:
-    page = rendered(value)
+    page = render_page(value)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     rules = dict(rule.split(" ", 1) for rule in policy[1].replace("&#39;", "'").split("; "))

@@ -19,7 +19,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.page.safe_text import embedded
+from mercer.page.safe_text import embed_text
 from mercer.pictures.scene import Axis, Bars, Field, Lines, Markers, Panel, Sheet, Surface
 from mercer.pictures.with_plotly import as_data
 from mercer.pictures.with_scripts import Linking, as_value
@@ -100,10 +100,10 @@ def assert_fit_for_a_page(name: str) -> None:
         assert float(node.get("height", 1.0)) >= 0
     value = as_value(found, Linking({}))
     assert len(value["panels"]) == len(panels_of(found))
-    text = embedded(value)
+    text = embed_text(value)
     for panel in panels_of(found):
         for _, word in panel.y.ticks or ():
-            assert embedded(word) in text
+            assert embed_text(word) in text
 
 
 def test_pictures_of_the_gallery_are_drawn_again_when_the_library_changes(tmp_path: Path) -> None:

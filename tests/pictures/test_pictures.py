@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 import mercer as mc
 from mercer import datasets, pictures
 from mercer.errors import InvalidInput, InvalidParameter, MissingExtra
-from mercer.pictures.colours import LIMITS, PALETTE
+from mercer.pictures.colours import PALETTE
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Markers, Panel, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 from tests.fitted import MODELS, fitted

@@ -28,7 +28,7 @@ from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.regression import convex_loss, penalty_path
 from mercer.regression.convex import Problem, minimise
-from mercer.regression.kernel_regression import Limits
+from mercer.regression.limits import Limits
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import WeightedTargets
 from mercer.solve import Limits as SolveLimits

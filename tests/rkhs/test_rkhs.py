@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.rkhs.feature_distances import Limits, distance
+from mercer.rkhs.feature_distances import distance
 from mercer.rkhs.functions import Function, orientation_of_columns, principal_functions
+from mercer.rkhs.limits import Limits
 from tests.strategies import examples, kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 

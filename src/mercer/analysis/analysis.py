@@ -22,11 +22,11 @@ from mercer.analysis.doubts import (
     of_size,
     sampled,
 )
-from mercer.analysis.evidence import PLANE, SPACE, Evidence, evidence_of
+from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
-from mercer.data.table import Column, Role, Table, as_labels
+from mercer.data.table import MOST_COLOURS, Column, Role, Table, as_labels
 from mercer.display import Shown, warn
 from mercer.errors import Advice, ExchangeableAxes, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
@@ -34,7 +34,7 @@ from mercer.factorial.column_kernels import MISSING
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import Scores
 from mercer.settings import RandomState, is_yes, seed_of, spelled
 from mercer.spectrum import Limits
@@ -188,7 +188,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     model = proposal.model(n_components, **options)
     fit = {} if weights is None else {"sample_weight": weights}
     other = None if curved is None else as_kernel(curved)
-    with followed(progress, "parts") as tell:
+    with follow_work(progress, "parts") as tell:
         told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Misleading)  # the doubts below say it
@@ -245,6 +245,7 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     where it is known already.
     """
     table = proposal.points if isinstance(proposal.points, Table) else None
+    table = None if table is None else coloured_best(table, proposal, model)
     factors = _factors(table)
     if curved is None:
         curved = curved_model(
@@ -283,7 +284,7 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         evidence=evidence,
         sentence=proposal.sentence,
         adds="" if evidence is None else evidence.adds,
-        table=proposal.points,
+        table=proposal.points if table is None else table,
         advice=proposal.advice,
         asked={**_asked(proposal, model, kernel), "random_state": random_state},
     )
@@ -298,6 +299,32 @@ def _asked(proposal: Proposal, model: Any, kernel: Kernel | None) -> dict[str, A
     if axes is not None and axes != proposal.usual_axes:
         found["n_components"] = axes
     return found
+
+
+def coloured_best(table: Table, proposal: Proposal, model: Any) -> Table:
+    """Return the table with the factor as its colour that the map of categories parts best.
+
+    That is so where all factors make the axes and nobody asked for one: the first of the file says
+    no more than any other.
+    """
+    if proposal.analysis not in ("mca", "famd") or table.coloured is not None:
+        return table
+    scores = Scores.of(model)
+    few = [c for c in _factors(table) if 1 < len(c.levels) <= MOST_COLOURS]
+    if scores.coordinates.shape[1] == 0 or any(c.name not in proposal.active for c in few):
+        return table
+    F, w = scores.coordinates[:, :PLANE], scores.weights
+    inertias = w @ (F - w @ F / w.sum()) ** 2
+    parted: dict[str, float] = {}
+    for column in few:
+        labels = column.values.astype(str)
+        places = np.unique(labels, return_inverse=True)[1]
+        parted[column.name] = float(correlation_ratios(F, places, w) @ inertias)
+    if not parted:
+        return table
+    best = max(parted, key=lambda name: parted[name])
+    said = f'individuals are coloured by "{best}", the factor that the map parts best'
+    return replace(table.coloured_by(best), notes=(*table.notes, said))
 
 
 def _factors(table: Table | None) -> list[Column]:

@@ -146,7 +146,7 @@ class Made:
             mixed: Kernel = straight.kernel_.gaussian("median")
             return mixed
         kernel = self.kernel or Gaussian("median")
-        return standardised(kernel, table.matrix(), weights, self.is_scaled)
+        return standardise_kernel(kernel, table.matrix(), weights, self.is_scaled)
 
 
 def sentence_of(
@@ -227,12 +227,12 @@ def _words(factors: int) -> str:
     return "factor" if factors == 1 else "factors"
 
 
-def standardised(
+def standardise_kernel(
     kernel: Kernel, x: Array, weights: Array | None = None, scaled: bool = True
 ) -> Kernel:
     """Return a kernel on vectors in units of the standard deviations of their columns.
 
-    >>> standardised(Gaussian(1.0), np.array([[0.0, 0.0], [2.0, 20.0]]))
+    >>> standardise_kernel(Gaussian(1.0), np.array([[0.0, 0.0], [2.0, 20.0]]))
     Gaussian(bandwidth=[1.0, 10.0])
     """
     if not scaled:

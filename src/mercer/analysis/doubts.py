@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.missing import LEVEL
-from mercer.data.table import Column, Role, listed
+from mercer.data.table import Column, Role, quote_names
 from mercer.display import Shown
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
@@ -282,7 +282,7 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
         have = "has" if len(few) == 1 else "have"
         yield Doubt(
             "ellipses",
-            f'{listed(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
+            f'{quote_names(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
             "few for an ellipse",
             column.name,
         )

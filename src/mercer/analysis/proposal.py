@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardised
+from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
     Fate,
     codes_doubt,
@@ -37,7 +37,7 @@ from mercer.data.imputation import Imputation
 from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
-from mercer.data.table import Column, Role, Table, listed
+from mercer.data.table import Column, Role, Table, quote_names
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.factorial import CA, FAMD, MCA
@@ -160,7 +160,7 @@ class Proposal:
             return None
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
-            return standardised(given, self.points.matrix(), weights, self.scaled)
+            return standardise_kernel(given, self.points.matrix(), weights, self.scaled)
         if not isinstance(given, Gaussian):
             raise InvalidParameter(
                 f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
@@ -291,13 +291,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         raise InvalidParameter(f"a kernel is for {right}, not for {wrong}", right, wrong)
     if given is not None and given.reads_rows:
         return _of_rows(table, given, scale)
-    named = tuple(
-        column.name
-        for i, column in enumerate(table.columns())
-        if column.is_active
-        and column.name not in variables
-        and is_identifier(column, is_first=i == 0)
-    )
+    named = _naming_columns(table, variables)
     fates_of_names = list(name_fates(table, named))
     for name in named:
         table = with_names(table, name)
@@ -312,7 +306,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     if not numbers and not factors:
         raise InvalidInput(
             "the table has no column of numbers or factors that is active; its columns are "
-            f"{listed(table.names)}"
+            f"{quote_names(table.names)}"
         )
     # Weights are of individuals, and units of measurements: who gives them has no counts.
     is_free = method is None and given is None and scale is None and weights is None
@@ -321,17 +315,11 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     else:
         chosen = "kpca" if given is not None else method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
-    passive = made.passive
-    table = table.with_supplementary(*(c.name for c in passive if c.role is Role.NUMBER))
-    if made.reads_rows:  # whose model takes what is not supplementary
-        kept = {*made.active, *(c.name for c in numbers)}
-        roles = zip(table.names, table.roles, strict=True)
-        beside_it = (n for n, r in roles if n not in kept and r is not Role.IDENTIFIER)
-        table = table.with_supplementary(*beside_it)
+    table = _with_passive(table, made)
     fates = (
         *fates_of_names,
         *(Fate(c.name, "active", made.why) for c in made.active_columns),
-        *(Fate(c.name, "supplementary", made.why_beside) for c in passive),
+        *(Fate(c.name, "supplementary", made.why_beside) for c in made.passive),
         *beside,
     )
     sentence, advice = sentence_of(table, made, method, held - len(numbers))
@@ -340,23 +328,52 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         table,
         made.is_scaled,
         in_order(fates, table),
-        (
-            *imputed_doubt(table),
-            *(samples_doubt(table) if made.is_pca else ()),
-            *(counts_doubt(table, made.numbers) if made.is_pca else ()),
-            *(codes_doubt(made.numbers) if made.is_pca else ()),
-            *(profiles_doubt(table, made.numbers) if chosen == "ca" else ()),
-            *(guess_doubt() if chosen == "ca" and method is None else ()),
-            *words_doubt(table),
-            *(weights_doubt(table) if weights is None else ()),
-            *column_doubts(made.active_columns),
-        ),
+        tuple(_doubts_of_data(table, made, is_asked=method is not None, weights=weights)),
         sentence,
         advice,
         made.kernel_for(table, weights),
         method is not None or kernel is not None,
         named,
     )
+
+
+def _naming_columns(table: Table, variables: frozenset[str]) -> tuple[str, ...]:
+    """Return the columns that name the rows, but for those that were asked for as variables."""
+    return tuple(
+        column.name
+        for i, column in enumerate(table.columns())
+        if column.is_active
+        and column.name not in variables
+        and is_identifier(column, is_first=i == 0)
+    )
+
+
+def _with_passive(table: Table, made: Made) -> Table:
+    """Return a table whose columns that the analysis does not use are supplementary."""
+    table = table.with_supplementary(*(c.name for c in made.passive if c.role is Role.NUMBER))
+    if not made.reads_rows:
+        return table
+    kept = {*made.active, *(c.name for c in made.numbers)}  # the model takes all the others
+    roles = zip(table.names, table.roles, strict=True)
+    beside = (n for n, r in roles if n not in kept and r is not Role.IDENTIFIER)
+    return table.with_supplementary(*beside)
+
+
+def _doubts_of_data(
+    table: Table, made: Made, *, is_asked: bool, weights: Array | None
+) -> Iterator[Doubt]:
+    """Yield what the columns themselves give reason to doubt, whatever the axes are."""
+    yield from imputed_doubt(table)
+    if made.is_pca:
+        yield from samples_doubt(table)
+        yield from counts_doubt(table, made.numbers)
+        yield from codes_doubt(made.numbers)
+    if made.analysis == "ca":
+        yield from profiles_doubt(table, made.numbers)
+        yield from () if is_asked else guess_doubt()
+    yield from words_doubt(table)
+    yield from weights_doubt(table) if weights is None else ()
+    yield from column_doubts(made.active_columns)
 
 
 def _of_rows(table: Table, kernel: Kernel, scale: bool | None) -> Proposal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, BooleanOptionalAction
+from argparse import Action, ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,17 +16,22 @@ RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
 class Parser(ArgumentParser):
     """A parser that raises what it has to say, so that it is told like every other error."""
 
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The arguments that it knows, in their order."""
+        return self._actions
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            holder: Any = next((a for a in self._actions if a.dest == "command"), None)
+            holder: Any = next((a for a in self.actions if a.dest == "command"), None)
             made = holder.choices[found.command] if holder else self
             made.refuse(unknown[0])
         return found
 
     def refuse(self, word: str) -> NoReturn:
         """Refuse an argument that this command does not have."""
-        known = [option for action in self._actions for option in action.option_strings]
+        known = [option for action in self.actions for option in action.option_strings]
         what = "option" if word.startswith("-") else "place for"
         self.error(f"there is no {what} {word!r}{_meant(word.partition('=')[0], known)}")
 
@@ -81,7 +86,7 @@ def own_page(group: Any, default: str) -> None:
 
 
 def studies(made: Parser) -> None:
-    """What else is asked of the axes of a fit; see ``cli/studies.py``."""
+    """Flags of the studies of fitted axes; see ``cli/studies.py``."""
     group = made.add_argument_group("studies of the axes")
     group.add_argument(
         "--bootstrap",
@@ -215,6 +220,12 @@ def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> No
         group.add_argument("--weights", metavar="COL", help="the weights of rows")
     else:
         made.set_defaults(factor=[], colour=None, sup_cols=[], sup_rows=[], weights=None)
+    _missing(group, imputes=imputes)
+    _writing_of_files(group)
+
+
+def _missing(group: Any, *, imputes: bool) -> None:
+    """What is done where values are missing."""
     missing = group.add_mutually_exclusive_group()
     missing.add_argument(
         "--strict",
@@ -237,6 +248,10 @@ def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> No
     group.add_argument(
         "--na", metavar="WORD", action="append", default=[], help="also means missing"
     )
+
+
+def _writing_of_files(group: Any) -> None:
+    """How cells are written, where the table stands, and what it may take."""
     group.add_argument("--delimiter", metavar="C", help="between the cells of a line")
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
     group.add_argument("--encoding", metavar="NAME", help="of a text file")

@@ -12,9 +12,9 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.errors import OK, REFUSED, Misused
 from mercer.cli.inputs import Data, data_of
-from mercer.cli.output import Talk, aligned
+from mercer.cli.output import Talk, align_columns
 from mercer.cli.plans import tell_cost
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.matrices import SquareMatrix
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
@@ -54,7 +54,7 @@ def run(args: Namespace, talk: Talk) -> int:
             positive_definite(resolved, points, random_state=args.seed),
         )
 
-    contract, verdict = finished(work, talk, Line("checking"))
+    contract, verdict = carry_out(work, talk, Line("checking"))
     lines = [{"name": c.name, "outcome": c.outcome, "detail": c.detail} for c in contract.checks]
     value = {
         "command": "check",
@@ -72,7 +72,7 @@ def _of_matrix(args: Namespace, data: Data, talk: Talk) -> int:
     what = args.of or ("distances" if _has_distances(values) else "gram")
     if args.dry_run:
         return _plan(talk, len(values))
-    verdict = finished(lambda: TESTS[what](values), talk, Line("checking"))
+    verdict = carry_out(lambda: TESTS[what](values), talk, Line("checking"))
     value = {"command": "check", "of": what, "individuals": len(values)}
     talk.answer(value | _described(verdict, data.labels), _text(verdict, data.labels))
     return OK if verdict else REFUSED
@@ -140,7 +140,7 @@ def _text(verdict: Verdict, labels: list[str]) -> str:
             "witness": [labels[witness.indices[i]] for i in order],
             "coefficient": [f"{witness.coefficients[i]:.6g}" for i in order],
         }
-        lines.append(aligned(columns))
+        lines.append(align_columns(columns))
         if len(witness.indices) > SHOWN:
             lines.append(f"... and {len(witness.indices) - SHOWN} more, which --json lists")
     return "\n".join(lines)

@@ -434,5 +434,5 @@ def parser() -> Parser:
 
 def commands_of(whole: Parser) -> dict[str, Parser]:
     """Return the parser of every command."""
-    holder: Any = next(a for a in whole._actions if a.dest == "command")
+    holder: Any = next(a for a in whole.actions if a.dest == "command")
     return dict(holder.choices)

@@ -17,15 +17,15 @@ from mercer.check import Array
 from mercer.cli.errors import OK, Misused
 from mercer.cli.fits import kernel_of
 from mercer.cli.inputs import Data, data_of
-from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, page_writer, write_page
 from mercer.cli.plans import tell_cost
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.compare.consensus import Consensus, consensus
 from mercer.compare.several import Comparison, compare_kernels
 from mercer.compare.sides import LIMITS
 from mercer.data.matrices import SquareMatrix
-from mercer.data.table import listed
+from mercer.data.table import quote_names
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
@@ -54,7 +54,7 @@ def run(args: Namespace, talk: Talk) -> int:
     refuse_existing(args, talk, args.out, page=args.page)
     writer = partial(page_writer, "mercer.page.documents", "comparison_page")
     page = writer() if args.page and not args.dry_run else None
-    sources, weights = matched(_read(args, talk), talk)
+    sources, weights = match_individuals(_read(args, talk), talk)
     parts = parts_of(args, sources)
     if args.dry_run:
         return _plan(talk, args, len(sources[0]), len(parts))
@@ -87,7 +87,7 @@ def run(args: Namespace, talk: Talk) -> int:
             sample_weight=None if umkl else weights,
         )
 
-    found, agreed = finished(work, talk, progress)
+    found, agreed = carry_out(work, talk, progress)
     if args.out:
         write(args.out, csv_bytes(found.table(), is_raw=args.raw))
         talk.say(f"the alignments are in {args.out}")
@@ -115,7 +115,7 @@ def _read(args: Namespace, talk: Talk) -> list[Data]:
     return found
 
 
-def matched(sources: list[Data], talk: Talk) -> tuple[list[Data], Array | None]:
+def match_individuals(sources: list[Data], talk: Talk) -> tuple[list[Data], Array | None]:
     """Return the individuals that are in all files, in the order of the first, and their weights.
 
     They are matched by their names; files without names must have equally many rows.
@@ -133,7 +133,7 @@ def matched(sources: list[Data], talk: Talk) -> tuple[list[Data], Array | None]:
     nameless = [data.name for data, one in zip(sources, names, strict=True) if one is None]
     if nameless:
         raise InvalidInput(
-            f"{listed(nameless)} has no names of individuals, and other files have: name the "
+            f"{quote_names(nameless)} has no names of individuals, and other files have: name the "
             "column that identifies them with --id"
         )
     known = [one for one in names if one is not None]
@@ -143,13 +143,13 @@ def matched(sources: list[Data], talk: Talk) -> tuple[list[Data], Array | None]:
         if absent:
             talk.warn(
                 f"{data.name}: {len(absent)} of {len(one)} individuals are not in all files and "
-                f"are left out: {listed(absent)}"
+                f"are left out: {quote_names(absent)}"
             )
     if len(common) < FEWEST:
         raise InvalidInput(
             f"only {len(common)} individuals are in all files, and {FEWEST} are needed; the first "
-            f"names in {sources[0].name} are {listed(known[0][:3])} and in {sources[1].name} "
-            f"{listed(known[1][:3])}"
+            f"names in {sources[0].name} are {quote_names(known[0][:3])} and in {sources[1].name} "
+            f"{quote_names(known[1][:3])}"
         )
     chosen = [
         _taken(data, np.array([one.index(name) for name in common]))
@@ -167,8 +167,8 @@ def _names(data: Data) -> list[str] | None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InvalidInput(
-            f"{data.name}: {listed(twice)} names more than one individual; names must differ where "
-            "files are matched"
+            f"{data.name}: {quote_names(twice)} names more than one individual; names must differ "
+            "where files are matched"
         )
     return list(names)
 
@@ -226,7 +226,7 @@ def _part(args: Namespace, data: Data, text: str | None, name: str) -> NamedKern
 def _distinct(parts: list[NamedKernel]) -> list[NamedKernel]:
     twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
     if twice:
-        raise Misused(f"{listed(twice)} is given twice")
+        raise Misused(f"{quote_names(twice)} is given twice")
     return parts
 
 
@@ -296,7 +296,7 @@ def text_of(found: Comparison, agreed: Consensus | None) -> str:
         columns["p, all pairs"] = [f"{p:.3g}" for p in table["adjusted"].tolist()]
     lines = [
         f"{len(found.names)} kernels on {found.individuals} individuals: {found.pairs[0].how}",
-        aligned(columns),
+        align_columns(columns),
     ]
     if agreed is not None:
         weights = {
@@ -304,7 +304,7 @@ def text_of(found: Comparison, agreed: Consensus | None) -> str:
             "weight": [f"{w:.4f}" for w in agreed.weights.tolist()],
             "agreement": [f"{a:.4f}" for a in agreed.agreement.tolist()],
         }
-        lines += [f"consensus by {agreed.method}: {agreed.kernel}", aligned(weights)]
+        lines += [f"consensus by {agreed.method}: {agreed.kernel}", align_columns(weights)]
     return "\n".join(lines)
 
 

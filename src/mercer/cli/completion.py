@@ -51,14 +51,14 @@ def script() -> str:
     whole = parser()
     choices, flags = [], []
     for name, made in commands_of(whole).items():
-        options = [a for a in made._actions if a.option_strings]
+        options = [a for a in made.actions if a.option_strings]
         listed = " ".join(option for a in options for option in a.option_strings)
         flags.append(f'        {name}) words="{listed}" ;;')
         for action in options:
             if action.choices:
                 pattern = "|".join(f'"{name} {option}"' for option in action.option_strings)
                 choices.append(f'        {pattern}) words="{_words(action)}" ;;')
-        place = next((a for a in made._actions if not a.option_strings and a.choices), None)
+        place = next((a for a in made.actions if not a.option_strings and a.choices), None)
         if place is not None:
             choices.append(f'        "{name} {name}") words="{_words(place)}" ;;')
     return TEMPLATE % {

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis.choice import standardised
+from mercer.analysis.choice import standardise_kernel
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
 from mercer.cli.inputs import Data, data_of, missing_of, without
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.missing import settled
 from mercer.data.table import Role, Table
 from mercer.errors import InvalidInput
@@ -60,7 +60,7 @@ def run(args: Namespace, talk: Talk) -> int:
         raise Misused("--weights is for splines and ridge regression; a process has one noise")
     talk.say(f"{args.data}: {count_of(len(y), 'observation')} of {args.y} given {', '.join(names)}")
     named = {} if data.weights is None else {"sample_weight": data.weights}
-    finished(lambda: model.fit(x, y, **named), talk, Line("fitting"))
+    carry_out(lambda: model.fit(x, y, **named), talk, Line("fitting"))
     fit = Fit(model, x, y, names, args.y, tuple(data.labels), args.confidence, data.weights)
     value = summary(fit)
     if out is not None:
@@ -166,7 +166,7 @@ def _kernel(args: Namespace, x: Array) -> Kernel:
     kernel = as_kernel(args.kernel) if args.kernel else USUAL_KERNEL
     if not kernel.reads_vectors:
         raise Misused(f"--kernel: {kernel} does not read columns of numbers")
-    return standardised(kernel, x, scaled=args.scale is not False)
+    return standardise_kernel(kernel, x, scaled=args.scale is not False)
 
 
 def _cost(model: Any, n: int) -> tuple[int, str]:

@@ -8,9 +8,16 @@ from typing import Any
 
 from mercer.analysis.choice import NAMES
 from mercer.cli.errors import OK
-from mercer.cli.fits import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
-from mercer.cli.output import Talk, aligned
-from mercer.cli.plans import tell_plan
+from mercer.cli.fits import (
+    analysis_value,
+    begin_fit,
+    choices_of,
+    fit_model,
+    kernel_text,
+    with_all_axes,
+)
+from mercer.cli.output import Talk, align_columns
+from mercer.cli.plans import features_of, tell_plan
 from mercer.dimension.choose import DECIDED, seconds_of_permutations
 from mercer.dimension.rules import Choice
 from mercer.resampling import PERMUTATIONS
@@ -18,15 +25,15 @@ from mercer.resampling import PERMUTATIONS
 
 def run(args: Namespace, talk: Talk) -> int:
     """Fit all axes, ask every rule, and answer with their choices."""
-    found = begun(args, talk)
+    found = begin_fit(args, talk)
     data, model = found.data, with_all_axes(args, found)
     permutations = PERMUTATIONS if args.permutations is None else args.permutations
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         draws = min(permutations, DECIDED)
-        later = seconds_of_permutations(model, len(data), data.variables or 1, draws)
+        later = seconds_of_permutations(model, len(data), features_of(found), draws)
         return tell_plan(talk, model, data, draws=permutations, later=later)
-    result = fitted(model, data, talk)
+    result = fit_model(model, data, talk)
     choices = choices_of(result.model, args, talk, permutations)
     rules = {name: described(choice) for name, choice in choices.items()}
     value = {
@@ -54,7 +61,7 @@ def text_of(choices: dict[str, Choice]) -> str:
         "axes": [str(c.n_components) if c.is_decided else "-" for c in choices.values()],
         "evidence": [c.evidence for c in choices.values()],
     }
-    text = aligned(columns)
+    text = align_columns(columns)
     p_values = getattr(choices.get("horn"), "p_values", ())
     if len(p_values):
         text += "\np-values of the axes: " + ", ".join(f"{p:.3g}" for p in p_values[:10])

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 from mercer import __version__
 from mercer.cli.errors import OK, in_flags
 from mercer.cli.output import Talk
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian
 from mercer.pca import KernelPCA
@@ -52,7 +52,7 @@ def run(args: Namespace, talk: Talk) -> int:
         "extras": {name: all(map(has, modules)) for name, modules in EXTRAS.items()},
     }
     if not args.dry_run:
-        value["pairs_per_second"] = finished(pairs_per_second, talk, Line("measuring"))
+        value["pairs_per_second"] = carry_out(pairs_per_second, talk, Line("measuring"))
     if args.individuals is not None:
         cost = plan(KernelPCA(args.rank, kernel=Gaussian(1.0)), args.individuals, args.variables)
         value["plan"] = {

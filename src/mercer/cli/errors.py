@@ -120,14 +120,14 @@ def _flag(advice: Advice) -> str:
         return FLAGS[name]
     words = [str(word) for word in (value if is_listed else [value])]
     if any(word.startswith("-") for word in words):  # which would be taken for another flag
-        return " ".join(quoted(f"{FLAGS[name]}={word}") for word in words)
-    return " ".join([FLAGS[name], *map(quoted, words)])
+        return " ".join(quote(f"{FLAGS[name]}={word}") for word in words)
+    return " ".join([FLAGS[name], *map(quote, words)])
 
 
-def quoted(word: str) -> str:
+def quote(word: str) -> str:
     """Return a word as a shell reads it, in the quotes that are easier to read.
 
-    >>> print(quoted("Long jump"), quoted("gaussian(bandwidth='median')"), quoted("Rank"))
+    >>> print(quote("Long jump"), quote("gaussian(bandwidth='median')"), quote("Rank"))
     'Long jump' "gaussian(bandwidth='median')" Rank
     """
     found = shlex.quote(word)

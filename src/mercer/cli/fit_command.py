@@ -15,14 +15,14 @@ from mercer.cli.errors import Misused
 from mercer.cli.fits import (
     Asked,
     Fitted,
-    analysed,
+    analyse_data,
     analysis_value,
-    begun,
-    fitted,
+    begin_fit,
+    fit_model,
     kernel_text,
 )
 from mercer.cli.inputs import Data
-from mercer.cli.output import Talk, aligned, csv_bytes, percent, refuse_existing, write
+from mercer.cli.output import Talk, align_columns, csv_bytes, percent, refuse_existing, write
 from mercer.cli.plans import seconds_beside, tell_plan
 from mercer.cli.studies import answers_of, refuse_studies
 from mercer.mds import ClassicalMDS, StressMDS
@@ -34,12 +34,12 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.coords == "-" and args.json:
         raise Misused("--coords - prints CSV and --json an object, both on the standard output")
     refuse_existing(args, talk, args.out, args.coords)
-    found = begun(args, talk)
+    found = begin_fit(args, talk)
     data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data, later=seconds_beside(found))
-    result = fitted(
+    result = fit_model(
         model,
         data,
         talk,
@@ -47,7 +47,7 @@ def run(args: Namespace, talk: Talk) -> int:
         is_analysed=found.proposal is not None,
         checkpoint=args.checkpoint,
     )
-    whole = analysed(found, args, talk)
+    whole = analyse_data(found, args, talk)
     value = summary(result, found, args, whole)
     answers = answers_of(args, result.model, talk)
     value |= {answer.study.flag: answer.value for answer in answers}
@@ -179,7 +179,7 @@ def text_of(value: dict[str, Any]) -> str:
     evidence = value.get("evidence")
     adds = [] if evidence is None else [evidence["adds"]]
     exactness = [] if "goodness" in value else [f"positive semidefinite: {value['psd']}"]
-    return "\n".join([*lines, aligned(columns), *adds, *exactness])
+    return "\n".join([*lines, align_columns(columns), *adds, *exactness])
 
 
 def _short(text: str) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import completed
-from mercer.analysis.choice import standardised
+from mercer.analysis.choice import standardise_kernel
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import beside
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
 from mercer.cli.output import Talk
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.dimension.choose import RISK, Rule, choose_dimension
@@ -191,7 +191,7 @@ def _options(args: Namespace, method: str) -> dict[str, Any]:
     return {}
 
 
-def begun(args: Namespace, talk: Talk) -> Asked:
+def begin_fit(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
     args.reads_rows = True  # factors alone are a table too
     found = asked(args, data_of(args, talk))
@@ -212,14 +212,14 @@ def _refuse_unused(args: Namespace, method: str) -> None:
             )
 
 
-def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
+def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     """Return the whole analysis of a fitted model, and tell what misleads; None without a table."""
     if found.proposal is None:
         return None
     proposal, data = found.proposal, found.data
     asked_for = getattr(args, "curved", None)
     kernel = None if asked_for is None else as_kernel(asked_for)
-    whole = finished(
+    whole = carry_out(
         lambda: completed(
             proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
         ),
@@ -304,10 +304,10 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
         if (data.table is None) == (kernel.reads_vectors or kernel.reads_rows):
             raise Misused(f"--kernel: {kernel} cannot read what {data.name} holds: {data}")
         return kernel
-    return standardised(kernel, data.table.matrix(), data.weights, scaled=bool(args.scale))
+    return standardise_kernel(kernel, data.table.matrix(), data.weights, scaled=bool(args.scale))
 
 
-def fitted(
+def fit_model(
     model: Any,
     data: Data,
     talk: Talk,
@@ -318,7 +318,7 @@ def fitted(
 ) -> Fitted:
     """Fit a model to data; it keeps the table, by whose names new data are read.
 
-    What misleads is told here unless `analysed` follows, whose doubts say it.
+    What misleads is told here unless `analyse_data` follows, whose doubts say it.
     """
     progress = Line("fitting")
     named: dict[str, Any] = {"sample_weight": data.weights} if data.weights is not None else {}
@@ -337,7 +337,7 @@ def fitted(
             warnings.simplefilter("ignore", Misleading)
         if not is_rank_asked:
             warnings.simplefilter("ignore", FewerAxes)
-        finished(lambda: model.fit(data.points, **named), talk, progress)
+        carry_out(lambda: model.fit(data.points, **named), talk, progress)
     keep_table(model, data)
     return Fitted(model, OK if getattr(model, "has_converged_", True) else NOT_CONVERGED)
 
@@ -384,7 +384,7 @@ def choices_of(model: Any, args: Namespace, talk: Talk, permutations: int) -> di
     if permutations == 0:
         quick: tuple[Rule, ...] = ("inertia", "kaiser", "scree")
         return {rule: choose_dimension(model, rule, **more) for rule in quick}
-    return finished(
+    return carry_out(
         lambda: choose_dimension(
             model,
             "all",

@@ -14,14 +14,14 @@ from mercer.analysis.proposal import AXES
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.fit_command import coordinates, summary, text_of
-from mercer.cli.fits import Asked, Fitted, choices_of, fitted
+from mercer.cli.fits import Asked, Fitted, choices_of, fit_model
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_plan
 from mercer.data.files import read
-from mercer.data.graphs import GRAPHS, Edges, graph_files, named_files, simplified
-from mercer.data.table import Table, listed
+from mercer.data.graphs import GRAPHS, Edges, graph_files, named_files, simplify_graph
+from mercer.data.table import Table, quote_names
 from mercer.datasets.examples import networks_folder
 from mercer.errors import InvalidInput, MercerError
 from mercer.estimator import as_kernel
@@ -88,7 +88,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         return tell_plan(talk, model, data)
     talk.say(f"{args.data}: {data}")
-    result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
+    result = fit_model(model, data, talk, is_rank_asked=args.rank is not None)
     model.table_ = data.about()
     found = summary(result, Asked(data, model), args)
     value = {**found, "command": "graphs", "graphs": list(data.names)}
@@ -119,7 +119,7 @@ def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
     folder = networks_folder(args.data)
     paths, skipped = graph_files(folder, args.pattern)
     if skipped:
-        told = listed(path.relative_to(folder).as_posix() for path in skipped)
+        told = quote_names(path.relative_to(folder).as_posix() for path in skipped)
         known = args.pattern or f"*{', *'.join(GRAPHS)}"
         talk.warn(
             f"{args.data}: {len(skipped)} of {len(skipped) + len(paths)} files are not named "
@@ -131,7 +131,7 @@ def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
     graphs = []
     for path, edges in read_ones:
         try:
-            given = simplified(edges) if args.simplify else edges
+            given = simplify_graph(edges) if args.simplify else edges
             graphs.append(_graph(given, args.labels, every if is_aligned else None))
         except MercerError as error:
             hint = "; --simplify leaves out loops and joins repeated edges"

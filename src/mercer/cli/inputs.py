@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.errors import Misused, quoted
+from mercer.cli.errors import Misused, quote
 from mercer.cli.output import Talk
 from mercer.data.dialect import is_number
 from mercer.data.files import read
@@ -28,7 +28,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
-from mercer.data.table import Column, Role, Table, listed, row_place
+from mercer.data.table import Column, Role, Table, quote_names, row_place
 from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, TooLarge, UnevenRows, UnreadableFile
 from mercer.estimator import as_kernel
@@ -59,7 +59,7 @@ UNUSED = "is not used"
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What was read: the points of the fit, their weights, and rows only to be projected.
+    """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels.
     """
@@ -106,7 +106,7 @@ class Data:
         count = len(labels) + len(self.passive_rows)
         numbers = np.setdiff1d(np.arange(count), self.passive_rows) + 1
         pairs = zip(map(str, numbers), labels, strict=True)
-        rows = [n if n == label else f"{n} ({listed([label])})" for n, label in pairs]
+        rows = [n if n == label else f"{n} ({quote_names([label])})" for n, label in pairs]
         return {"row": rows} | ({"column": rows} if isinstance(self.points, SquareMatrix) else {})
 
     def __str__(self) -> str:
@@ -126,19 +126,25 @@ class Data:
         if table is None:
             about = getattr(self.points, "about", None)
             return (
-                f"{self}; supplementary {listed(about.names)}" if about is not None else str(self)
+                f"{self}; supplementary {quote_names(about.names)}"
+                if about is not None
+                else str(self)
             )
-        used = self.used or ()
+        used = set(self.used or ())
         roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n not in used}
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
         parts = [
-            f"{self}: {listed(used)}" if used else str(self),
-            f"rows named by {listed(ids)}" if ids and ids != [""] else "",
-            f"{'factors' if len(factors) > 1 else 'factor'} {listed(factors)}" if factors else "",
-            f"supplementary {listed(sorted(table.supplementary))}" if table.supplementary else "",
-            f"dates and texts not used: {listed(unused)}" if unused else "",
+            f"{self}: {quote_names(used)}" if used else str(self),
+            f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",
+            f"{'factors' if len(factors) > 1 else 'factor'} {quote_names(factors)}"
+            if factors
+            else "",
+            f"supplementary {quote_names(sorted(table.supplementary))}"
+            if table.supplementary
+            else "",
+            f"dates and texts not used: {quote_names(unused)}" if unused else "",
         ]
         return "; ".join(part for part in parts if part)
 
@@ -229,7 +235,7 @@ def refuse_folder(name: str) -> None:
         return
     entries = islice(folder.rglob("*"), MOST_LOOKED_AT)
     if any(is_graph_file(path) for path in entries):
-        word = quoted(name)
+        word = quote(name)
         raise UnreadableFile(
             f"{name} is a folder of graphs: `mercer graphs {word}` places them on axes, "
             f"`mercer serve {word}` explores them"
@@ -363,7 +369,7 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     if not table.active and not reads_all:
         raise InvalidInput(
             f"{args.data} has no column of numbers that is active; its columns are "
-            f"{listed(table.names)}"
+            f"{quote_names(table.names)}"
         )
     used = _used(kernels[0], table) if kernels and isinstance(args.kernel, str) else None
     rows = _rows(args.sup_rows, table)
@@ -467,7 +473,7 @@ def without(table: Table, dropped: Sequence[str]) -> Table:
     return table.with_columns(name for name in table.names if name not in dropped)
 
 
-def matched(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
+def match_columns(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
     """Return the columns of new data that a model was fitted with, in its order."""
     refuse_other_columns(table, dict.fromkeys(names, Role.NUMBER), file)
     return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)
@@ -478,8 +484,8 @@ def refuse_other_columns(table: Table, fitted: Mapping[str, Role], file: str) ->
     absent = [name for name in fitted if name not in table.names]
     if absent:
         raise InvalidInput(
-            f"{file} has no column {listed(absent)}, with which the model was fitted; its columns "
-            f"are {listed(table.names)}"
+            f"{file} has no column {quote_names(absent)}, with which the model was fitted; its "
+            f"columns are {quote_names(table.names)}"
         )
     roles = dict(zip(table.names, table.roles, strict=True))
     for name, role in fitted.items():
@@ -509,7 +515,7 @@ def refuse_other_levels(
             if label in known.levels:
                 continue
             row = row_place(table, i, i if rows is None else rows[i])
-            place = f"{file}, {row}, column {listed([column.name])}"
+            place = f"{file}, {row}, column {quote_names([column.name])}"
             if label in (None, LEVEL):
                 raise InvalidInput(
                     f"{place}: the category is missing, and the fit had none that was. Fill it in, "
@@ -517,7 +523,7 @@ def refuse_other_levels(
                 )
             meant = advice(label, known.levels)
             raise InvalidInput(
-                f"{place}: {listed([label])} is none of the levels of the fit"
-                f"{f'; {meant} They' if meant else ', which'} are {listed(known.levels)}. Correct "
-                f"it, or {otherwise}"
+                f"{place}: {quote_names([label])} is none of the levels of the fit"
+                f"{f'; {meant} They' if meant else ', which'} are {quote_names(known.levels)}. "
+                f"Correct it, or {otherwise}"
             )

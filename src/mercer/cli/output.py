@@ -155,10 +155,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula, which it would run."""
 
 
-def aligned(columns: Mapping[str, Sequence[str]]) -> str:
+def align_columns(columns: Mapping[str, Sequence[str]]) -> str:
     """Return columns of text under their names, to the right; the last to the left if it is prose.
 
-    >>> print(aligned({"axis": ["1", "2"], "share": ["81 %", "7 %"]}))
+    >>> print(align_columns({"axis": ["1", "2"], "share": ["81 %", "7 %"]}))
     axis  share
        1   81 %
        2    7 %

@@ -12,7 +12,7 @@ from typing import Any
 
 from mercer.cli.commands import commands_of, parser
 from mercer.cli.output import Talk
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.errors import MissingExtra
 from mercer.progress import Line
 
@@ -55,7 +55,7 @@ def own_page(args: Namespace, what: str) -> str | None:
 
 def write_page(out: str, work: Callable[[], object], talk: Talk) -> None:
     """Write a page by some work that can be interrupted, and tell where it is."""
-    finished(work, talk, Line("writing"))
+    carry_out(work, talk, Line("writing"))
     talk.say(f"the page is {out}")
 
 
@@ -73,7 +73,7 @@ def command_line(args: Namespace, out: str | None = None, flag: str = "out") -> 
     >>> command_line(Namespace(command="compare", **given), "p.html", "page")
     "mercer compare a.csv --page p.html --kernel 'linear()' --kernel 'delta()'"
     """
-    actions = commands_of(parser())[args.command]._actions
+    actions = commands_of(parser())[args.command].actions
     places = [getattr(args, a.dest, None) for a in actions if not a.option_strings]
     words = [
         "mercer",

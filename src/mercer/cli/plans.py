@@ -12,13 +12,14 @@ from mercer.cli.errors import OK, RESOURCE, in_flags
 from mercer.cli.fits import Asked
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
+from mercer.data.table import Role
 from mercer.dimension.choose import DECIDED, PATIENCE, UNASKED, seconds_of_permutations
 from mercer.engines.cpu import Threads
 from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.planning import Plan, flops, plan
 from mercer.settings import machine_bytes, readable
 from mercer.spectrum import Limits
@@ -129,13 +130,23 @@ def seconds_beside(found: Asked) -> float:
     return plan(curved, n, d).seconds + COMPARED * min(n, SAMPLE) + by_rows
 
 
+def features_of(found: Asked) -> int:
+    """Return of how many columns the axes are made: one for each number and each category."""
+    proposal = found.proposal
+    if proposal is None or not proposal.reads_rows:
+        return found.data.variables or 1
+    columns = {column.name: column for column in proposal.points.columns()}
+    factors = {name for name in proposal.active if columns[name].role is Role.FACTOR}
+    return sum(len(columns[name].levels) if name in factors else 1 for name in proposal.active)
+
+
 def seconds_of_page(found: Asked, permutations: int | None) -> float:
     """Return about how long a page takes beside its models: Horn's test, tables and pictures."""
     n, d = len(found.data), found.data.variables or 1
     horn = 0.0
     if found.analysis in ("pca", "mca", "famd", "kpca"):
         draws = UNASKED if permutations is None else min(permutations, DECIDED)
-        horn = seconds_of_permutations(found.model, n, d, draws)
+        horn = seconds_of_permutations(found.model, n, features_of(found), draws)
         horn = 0.0 if permutations is None and horn > PATIENCE else horn
     return DRAWN + horn + SHOWN * min(n, LIMITS.sample) + LISTED * d
 

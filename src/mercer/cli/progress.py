@@ -131,7 +131,7 @@ def _end_late(end: Callable[[Interrupted], object], found: Interrupted) -> None:
     end(found)
 
 
-def finished(work: Callable[[], T], talk: Talk, progress: Line) -> T:
+def carry_out(work: Callable[[], T], talk: Talk, progress: Line) -> T:
     """Return what some work returns, or raise what it raises; the line is drawn meanwhile."""
     outcome: dict[str, Any] = {}
 

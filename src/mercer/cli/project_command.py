@@ -16,14 +16,14 @@ from mercer.cli.inputs import (
     Data,
     data_of,
     local,
-    matched,
+    match_columns,
     missing_of,
     refuse_other_columns,
     refuse_other_levels,
 )
-from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.plans import tell_cost
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.assembly import with_roles
 from mercer.data.missing import policies, settled
 from mercer.data.table import Column, Role, Table, frozen
@@ -47,7 +47,7 @@ def run(args: Namespace, talk: Talk) -> int:
     data = new_data(args, model, talk)
     if args.dry_run:
         return _plan(talk, model, data)
-    columns = finished(lambda: placed(model, data), talk, Line("projecting"))
+    columns = carry_out(lambda: placed(model, data), talk, Line("projecting"))
     table = csv_bytes(columns, is_raw=args.raw)
     if args.out:
         write(args.out, table)
@@ -94,7 +94,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
         return Data(args.data, filled(chosen, known, args.data, talk if is_usual else None))
     if is_named and names is not None:
         is_filled = policy.number == "mean"
-        table = matched(table, names, "keep" if is_filled else policy, args.data)
+        table = match_columns(table, names, "keep" if is_filled else policy, args.data)
         table = filled(table, table_columns(model), args.data, talk if is_usual else None)
     elif len(table.active) != model.n_features_in_:
         raise InvalidInput(
@@ -216,4 +216,4 @@ def _plan(talk: Talk, model: Any, data: Data) -> int:
         "error": "rounding",
     }
     rows = {"new": str(len(data)), "fitted": str(fitted), "axes": str(axes)}
-    return tell_cost(talk, value, aligned({name: [cell] for name, cell in rows.items()}))
+    return tell_cost(talk, value, align_columns({name: [cell] for name, cell in rows.items()}))

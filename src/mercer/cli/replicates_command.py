@@ -11,10 +11,10 @@ import numpy as np
 
 from mercer.cli.errors import OK, Misused
 from mercer.cli.inputs import data_of
-from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.table import Table
 from mercer.networks.draws import permutations_of, permutations_of_pairs
 from mercer.networks.expression import Expression, as_expression
@@ -45,7 +45,7 @@ def run(args: Namespace, talk: Talk) -> int:
         return _plan(talk, args, expression, how)
     talk.say(f"{args.data}: {_counts(expression)}")
     progress = Line("draws")
-    study = finished(lambda: _study(args, data.table, how, progress), talk, progress)
+    study = carry_out(lambda: _study(args, data.table, how, progress), talk, progress)
     value = summary(study)
     if args.out:
         write(args.out, csv_bytes(_curve(study), is_raw=args.raw))
@@ -188,7 +188,7 @@ def text_of(study: ReplicateStudy) -> str:
         name: ["" if np.isnan(v) else f"{v:.4g}" for v in values.tolist()]
         for name, values in table.items()
     }
-    return "\n".join([*study.sentences, aligned(columns)])
+    return "\n".join([*study.sentences, align_columns(columns)])
 
 
 def _page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> None:

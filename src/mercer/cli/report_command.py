@@ -11,18 +11,18 @@ from mercer.analysis import Analysis
 from mercer.cli.errors import OK, Misused, in_flags
 from mercer.cli.fits import (
     Asked,
-    analysed,
+    analyse_data,
     analysis_value,
-    begun,
+    begin_fit,
     choices_of,
-    fitted,
+    fit_model,
     reason_of,
 )
 from mercer.cli.inputs import as_written, local, refuse_folder
 from mercer.cli.output import Talk, refuse_existing
 from mercer.cli.pages import command_line, page_beside, page_writer, show_page
 from mercer.cli.plans import seconds_beside, seconds_of_page, tell_plan
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.raw_files import kind_of, regular
 from mercer.datasets.examples import is_example
@@ -42,15 +42,15 @@ def run(args: Namespace, talk: Talk) -> int:
     is_model = is_file and kind_of(regular(args.data)) == "model"
     if is_model:
         return _of_model(args, talk, page, out)
-    found = begun(args, talk)
+    found = begin_fit(args, talk)
     data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
         later = seconds_beside(found) + seconds_of_page(found, args.permutations)
         return tell_plan(talk, model, data, later=later)
     is_analysed, is_rank_asked = found.proposal is not None, args.rank is not None
-    result = fitted(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
-    whole = analysed(found, args, talk)
+    result = fit_model(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
+    whole = analyse_data(found, args, talk)
     if whole is not None and whole.adds:
         talk.say(whole.adds)
     write_page(args, talk, page, whole or model, out, found)
@@ -75,7 +75,7 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
     where = "model.table_" if data is None else "data"
     sections = sections_of(args, model, table, talk, where=where)
     written = Path(
-        finished(
+        carry_out(
             lambda: page(
                 in_words(shown),
                 out,

@@ -19,7 +19,7 @@ import numpy as np
 from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
-from mercer.cli.progress import finished
+from mercer.cli.progress import carry_out
 from mercer.data.table import Role, Table
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA, KernelPCA
@@ -163,7 +163,7 @@ class JackknifeStudy(AxesStudy):
 
 
 class PathStudy(AxesStudy):
-    """What happens to the axes along a parameter of the kernel."""
+    """The axes along a parameter of the kernel."""
 
     flag = "path"
     counted = "values"
@@ -206,7 +206,7 @@ class PathStudy(AxesStudy):
 
 
 class ImportanceStudy(AxesStudy):
-    """What the axes owe to each variable: each is shuffled among the individuals."""
+    """The importance of each variable: each is shuffled among the individuals."""
 
     flag = "importance"
     counted = "permutations"
@@ -447,7 +447,7 @@ def answers_of(args: Namespace, model: Any, talk: Talk) -> list[Answer]:
         if study.asked(args) is not None:
             progress = Line(study.counted)
             work = partial(study.answer, args, model, progress)
-            found.append(Answer(study, finished(work, talk, progress)))
+            found.append(Answer(study, carry_out(work, talk, progress)))
     return found
 
 

@@ -19,7 +19,7 @@ from mercer.gram import Gram
 from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear
 from mercer.points import Paired, take
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import Scores
 from mercer.settings import RandomState, seed_of, spelled, whole
 from mercer.spectrum import leading
@@ -275,7 +275,7 @@ def cluster(
     if k > len(cells):
         raise InvalidParameter(f"{len(cells)} different individuals cannot form {k} classes")
     of_active = tree.cut(k)[places]
-    with followed(progress, "tiles") as tell:
+    with follow_work(progress, "tiles") as tell:
         if method == "kernel-kmeans":
             images = _GramProducts(model, active, len(w), tell)
             of_active = kernel_means(images, w[active], of_active, k)

@@ -16,7 +16,7 @@ from mercer.kernels.given import Delta
 from mercer.kernels.text import kernel as read
 from mercer.kernels.vectors import Linear
 from mercer.points import as_points
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 
 OCTAVES = np.arange(-4.0, 4.5, 0.5)
 """Powers of two around the resolved bandwidth that are tried first."""
@@ -69,7 +69,7 @@ def align_bandwidth(
         found = alignment(tried, other, points, labels, sample_weight=sample_weight, permutations=0)
         return -found.statistic
 
-    with followed(progress, "bandwidths") as tell:
+    with follow_work(progress, "bandwidths") as tell:
         tried = []
         for octave in OCTAVES:
             tried.append(disagreement(octave))

@@ -29,7 +29,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import number as real_number
 from mercer.settings import spelled, whole
 
@@ -168,7 +168,7 @@ def consensus(
     """
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
-    with followed(progress, "parts") as tell, using(Threads(progress=tell)):
+    with follow_work(progress, "parts") as tell, using(Threads(progress=tell)):
         return _found(kernels, points, method, neighbours, penalty, sample_weight, tell)
 
 

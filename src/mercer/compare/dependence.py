@@ -30,7 +30,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled, whole
 
@@ -71,7 +71,7 @@ class Dependence(Shown):
 
 @dataclass(frozen=True)
 class DependenceTest:
-    """What is asked of a test: by which law, with which features, and how chance is asked."""
+    """The question put to a test: the law, the features, and how chance is asked."""
 
     law: str | None
     rank: int | None
@@ -179,7 +179,7 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     Cortes, Mohri and Rostamizadeh (2012), Journal of Machine Learning Research 13, 795-828. For
     multipliers: Leucht and Neumann (2013), Journal of Multivariate Analysis 117, 257-280.
     """
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         asked = DependenceTest.of(
             test,
             permutations,
@@ -221,7 +221,7 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     Escoufier (1973), Biometrics 29; Josse, Pagès and Husson (2008), Computational Statistics &
     Data Analysis 53, for the test.
     """
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         asked = DependenceTest.of(
             test,
             permutations,
@@ -285,7 +285,7 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
     if is_unbiased and rank is not None:
         raise InvalidParameter("rank approximates the biased estimator; leave one of them out")
     name = "unbiased HSIC" if is_unbiased else "HSIC"
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         asked = DependenceTest.of(
             test,
             permutations,

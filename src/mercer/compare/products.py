@@ -33,7 +33,7 @@ SYMMETRIC = 1e-6
 
 
 class Products(Protocol):
-    """What a comparison asks of several centred matrices of the same individuals."""
+    """The products that a comparison asks of several centred matrices of the same individuals."""
 
     def matrix(self, tell: Progress | None = None) -> Array:
         """Return the sums of products of every two matrices; ``tell`` hears of their tiles."""

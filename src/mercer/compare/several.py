@@ -22,7 +22,7 @@ from mercer.compare.sides import centring, frozen, named_sides, scale_gram
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.gram import Gram
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import adjusted_p_values
 from mercer.settings import RandomState, spelled
 
@@ -128,7 +128,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
     """
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         asked = DependenceTest.of(
             test,
             permutations,

@@ -11,9 +11,10 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, vectors, weights_of
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.estimator import as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.given import FromFunction, Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.text import kernel as read
 from mercer.operators import shares
 from mercer.points import (
@@ -86,7 +87,7 @@ def side(kernel: Any, points: Points | None, name: str, sample_weight: Any = Non
         return Gram(matrix, present(np.arange(len(matrix.matrix)), sample_weight))
     if points is None:
         raise InvalidInput(f"{name} is a kernel and has no points: give them, or its Gram matrix")
-    k = read(kernel) if isinstance(kernel, Kernel | str) else FromFunction(kernel)
+    k = as_kernel(kernel)
     found = present(as_points(points, f"the points of {name}"), sample_weight)
     if k.reads_vectors and not lies_on_disk(found):
         found = as_numpy(vectors(found, f"the points of {name}"))

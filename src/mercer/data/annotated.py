@@ -17,7 +17,7 @@ from mercer.check import Array, in_dtype_of, is_annotated
 from mercer.data.extras import extra
 from mercer.data.frames import frame_columns, is_frame
 from mercer.data.raw_files import Limits, in_one_line
-from mercer.data.table import LABEL, as_labels, listed
+from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter, MercerError, UnreadableFile
 from mercer.points import NamedRows, matrix_of
@@ -90,7 +90,7 @@ def _layers(data: Any) -> dict[str, Any]:
 
 def _layer(layers: dict[str, Any], layer: str) -> Any:
     if layer not in layers:
-        raise InvalidParameter(f"there is no layer {layer!r}; there are {listed(layers)}")
+        raise InvalidParameter(f"there is no layer {layer!r}; there are {quote_names(layers)}")
     return layers[layer]
 
 
@@ -226,7 +226,7 @@ class Reader:
         if found is None or observations is None:
             raise UnreadableFile(
                 f"{self.name} is not an .h5ad file with a layer {layer[:80]!r}: it may have "
-                f"{listed(known)}"
+                f"{quote_names(known)}"
             )
         if _is_array(observations):
             raise self._wrong("obs", "is one array, as old versions wrote it; write it again")
@@ -243,7 +243,7 @@ class Reader:
                 columns.append(values)
         if skipped:
             warn(
-                f"{self.name}: obs {listed(skipped)} holds neither numbers nor labels, and is "
+                f"{self.name}: obs {quote_names(skipped)} holds neither numbers nor labels, and is "
                 "left out",
                 DataWarning,
             )
@@ -303,7 +303,9 @@ class Reader:
     def _sparse(self, node: Any, layer: str) -> Array:
         shape = np.atleast_1d(node.attrs.get("shape", ()))
         if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 1:
-            raise self._wrong(layer, f"has shape {listed(shape)}, which is not a table of numbers")
+            raise self._wrong(
+                layer, f"has shape {quote_names(shape)}, which is not a table of numbers"
+            )
         n, p = (int(k) for k in shape)
         is_by_row = "csc" not in as_text(node.attrs.get("encoding-type", "csr_matrix"))
         data = self._values(node, "data", None, "biuf", f"{layer}/data")

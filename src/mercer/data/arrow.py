@@ -20,7 +20,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.extras import extra
 from mercer.data.raw_files import Limits, in_one_line
-from mercer.data.table import LABEL, as_labels, listed
+from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
 from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile
 
@@ -103,8 +103,8 @@ def _kept(arrow: Any, schema: Any, file: str) -> list[tuple[str, Any]]:
     other = [name for name in names if name not in dict(kept)]
     if other:
         warn(
-            f"{file}: column {listed(other)} holds neither numbers, dates nor labels, and is left "
-            "out",
+            f"{file}: column {quote_names(other)} holds neither numbers, dates nor labels, and is "
+            "left out",
             DataWarning,
         )
     return kept

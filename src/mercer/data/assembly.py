@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.dates import dates_of, written
+from mercer.data.dates import dates_of, parse_date
 from mercer.data.raw_files import in_one_line
-from mercer.data.table import Role, Table, as_labels, frozen, listed, no_column
+from mercer.data.table import Role, Table, as_labels, frozen, no_column, quote_names
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, UnreadableFile
 
@@ -42,7 +42,7 @@ def guessed(labels: Array, *, may_name_rows: bool) -> Role:
     """
     present = [label for label in labels if label is not None]
     distinct = set(present)
-    if present and written(present[0]) is not None and dates_of(present) is not None:
+    if present and parse_date(present[0]) is not None and dates_of(present) is not None:
         return Role.DATE
     if may_name_rows and len(distinct) == len(labels):
         return Role.IDENTIFIER
@@ -51,7 +51,7 @@ def guessed(labels: Array, *, may_name_rows: bool) -> Role:
     return Role.TEXT
 
 
-def assembled(
+def assemble_table(
     names: Sequence[str],
     columns: Sequence[Array],
     *,
@@ -141,7 +141,7 @@ def _dates(values: Array, name: str) -> Array:
     """Return a column as dates, and tell where only a habit says what is the day."""
     found = dates_of(values)
     if found is None:
-        odd = next((v for v in values if v is not None and written(v) is None), None)
+        odd = next((v for v in values if v is not None and parse_date(v) is None), None)
         why = "they are no days of one calendar" if odd is None else f"{odd[:40]!r} is none"
         raise UnreadableFile(
             f'column "{name}" cannot be read as dates: {why}. Write dates as 2024-01-31'
@@ -220,7 +220,7 @@ def with_roles(table: Table, roles: Mapping[str, Role]) -> Table:
     renames = Role.IDENTIFIER in roles.values()
     if renames:  # then no other column does
         known = {n: Role.TEXT if r is Role.IDENTIFIER else r for n, r in known.items()}
-    found = assembled(
+    found = assemble_table(
         table.names,
         [column.values for column in table.columns()],
         roles={**known, **roles},
@@ -242,13 +242,13 @@ ALIKE = 0.5
 TRANSPOSE = Advice("transpose", True)
 
 
-def transposed(table: Table) -> Table:
+def transpose_table(table: Table) -> Table:
     """Return a table whose rows are the columns of numbers of another.
 
     Its columns are the rows, by their names; labels that describe the rows are left out.
 
     >>> genes = Table.of({"s1": [1.0, 2.0], "s2": [3.0, 4.0]}, row_names=["TP53", "MYC"])
-    >>> samples = transposed(genes)
+    >>> samples = transpose_table(genes)
     >>> samples.row_names, samples.names, samples.matrix().tolist()
     (('s1', 's2'), ('TP53', 'MYC'), [[1.0, 2.0], [3.0, 4.0]])
     """
@@ -256,16 +256,18 @@ def transposed(table: Table) -> Table:
     if not samples or not len(table):
         raise InvalidInput(
             f"transpose needs columns of numbers, which become individuals; the columns are "
-            f"{listed(table.names)}"
+            f"{quote_names(table.names)}"
         )
     names, source = _names_of_rows(table)
     left = [name for name in table.names if name not in samples and name != source]
     notes = ["transposed: columns are individuals"]
     if left:
-        notes.append(f"what describes the rows was left out: {listed(left)}")
-        warn(f"transposed: columns {listed(left)} describe rows and were left out", DataWarning)
+        notes.append(f"what describes the rows was left out: {quote_names(left)}")
+        warn(
+            f"transposed: columns {quote_names(left)} describe rows and were left out", DataWarning
+        )
     return Table(
-        names=tuple(numbered(names)[0]),
+        names=tuple(number_names(names)[0]),
         roles=(Role.NUMBER,) * len(table),
         numbers=frozen(np.ascontiguousarray(table.numbers.T)),
         labels={},
@@ -326,10 +328,10 @@ def with_words(
     return numbers, f'column "{name}": {text}'
 
 
-def numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+def number_names(labels: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return labels made different by numbers, and those that occur more than once.
 
-    >>> numbered(["a", "b", "a"])
+    >>> number_names(["a", "b", "a"])
     (['a', 'b', 'a (2)'], ['a'])
     """
     times = Counter(labels)

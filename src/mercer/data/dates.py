@@ -42,10 +42,10 @@ class Dates(NamedTuple):
     is_ambiguous: bool
 
 
-def written(text: str) -> WrittenDate | None:
+def parse_date(text: str) -> WrittenDate | None:
     """Return the parts of a date, the day before the month where both are known; None for no date.
 
-    >>> written("31 Jan 2024"), written("1/2/24 9:30"), written("v1.2")
+    >>> parse_date("31 Jan 2024"), parse_date("1/2/24 9:30"), parse_date("v1.2")
     (WrittenDate(first=31, second=1, year=2024, time='', has_order=True), WrittenDate(first=1, second=2, year=2024, time='9:30', has_order=False), None)
     """  # noqa: E501  (a doctest shows the value as the user sees it, on one line)
     word = text.strip()
@@ -81,7 +81,7 @@ def dates_of(labels: Iterable[str | None]) -> Dates | None:
     (True, None, None)
     """
     given = list(labels)
-    known = {label: written(label) for label in {*given} - {None} if label is not None}
+    known = {label: parse_date(label) for label in {*given} - {None} if label is not None}
     parts = {label: part for label, part in known.items() if part is not None}
     if not parts or len(parts) < len(known):
         return None

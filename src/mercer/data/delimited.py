@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.assembly import may_be_identifier, numbered, with_words
+from mercer.data.assembly import may_be_identifier, number_names, with_words
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
@@ -32,11 +32,11 @@ from mercer.data.dialect import (
     is_number,
     records,
     refuse_unmarked,
-    sniffed,
+    sniff_dialect,
 )
 from mercer.data.numeric import numbers_only
-from mercer.data.raw_files import LONGEST_LINE, Limits, opened, refuse_bomb
-from mercer.data.table import LABEL, Role, listed, no_column
+from mercer.data.raw_files import LONGEST_LINE, Limits, open_bytes, refuse_bomb
+from mercer.data.table import LABEL, Role, no_column, quote_names
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, TooLarge, UnevenRows, UnreadableFile
 
@@ -65,7 +65,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """What the beginning of a file says of all of it."""
+    """The plan for reading a file, made from its beginning."""
 
     dialect: Dialect
     names: tuple[str, ...]
@@ -111,7 +111,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
             "data themselves, or copy the table into a spreadsheet"
         )
     _refuse_wide(text, delimiter, path.name)
-    dialect = sniffed(
+    dialect = sniff_dialect(
         text, delimiter=delimiter, decimal=decimal, header=header, skip=skip, encoding=guessed
     )
     if dialect.skip and skip is None:
@@ -159,7 +159,7 @@ def _warn_titles(name: str, text: str, skip: int) -> None:
 
 def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
     """Return the beginning of a file, at least three lines of it, and whether it is all."""
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         start = file.read(SAMPLE)
         while start.count(b"\n") < 3 and len(start) <= LONGEST_LINE:
             more = file.readline(LONGEST_LINE)
@@ -289,10 +289,10 @@ def named_columns(
         return tuple(f"column {j + 1}" for j in range(width)), ()
     given = [cell.strip() for cell in header]
     labels = [cell or (f"column {j + 1}" if j else "") for j, cell in enumerate(given)]
-    names, twice = numbered(labels)
+    names, twice = number_names(labels)
     if not twice:
         return tuple(names), ()
-    message = f"columns of equal name were numbered: {listed(twice)}"
+    message = f"columns of equal name were numbered: {quote_names(twice)}"
     warn(f"{file}: {message}", DataWarning)
     return tuple(names), (message,)
 
@@ -370,7 +370,7 @@ def _chunks(
     dialect, width = plan.dialect, len(plan.names)
     size = max(1, CELLS // width)
     with (
-        opened(path, limits) as file,
+        open_bytes(path, limits) as file,
         io.TextIOWrapper(file, encoding=dialect.encoding, newline="") as text,
     ):
         rows: list[list[str]] = []

@@ -142,7 +142,7 @@ def has_nul(name: str, place: str) -> UnreadableFile:
     )
 
 
-def sniffed(
+def sniff_dialect(
     text: str,
     *,
     delimiter: str | None = None,
@@ -153,10 +153,10 @@ def sniffed(
 ) -> Dialect:
     r"""Return the dialect of the beginning of a text; what is given is not guessed.
 
-    >>> dialect = sniffed("name;height\nAda;1,65\nAlan;1,80\n")
+    >>> dialect = sniff_dialect("name;height\nAda;1,65\nAlan;1,80\n")
     >>> dialect.delimiter, dialect.decimal, dialect.has_header
     (';', ',', True)
-    >>> sniffed("Heights of 1952\n\nname;height\nAda;1,65\nAlan;1,80\n").skip
+    >>> sniff_dialect("Heights of 1952\n\nname;height\nAda;1,65\nAlan;1,80\n").skip
     2
     """
     delimiter = delimiter or _delimiter(below(text, skip or 0))
@@ -283,12 +283,15 @@ def has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
         return True  # the empty corner above row names
     if is_corner_empty and _are_equal(columns[0], first[1:]):
         return True  # the same labels on both sides, which may be numbers
-    if all(numeric):
-        return _counts_columns(first, rest, decimal)
-    if any(numeric):
-        return False
+    if any(numeric):  # a run such as the years, which may stand behind words
+        counted = [j for j, is_one in enumerate(numeric) if is_one]
+        below = [[row[j] for j in counted if j < len(row)] for row in rest]
+        if not _counts_columns([first[j] for j in counted], below, decimal):
+            return False
     return len(set(first)) == len(first) and not any(
-        cell in cells for cell, cells in zip(first, columns, strict=True)
+        cell in cells
+        for cell, cells, is_one in zip(first, columns, numeric, strict=True)
+        if not is_one
     )
 
 

@@ -15,10 +15,10 @@ from mercer.data.annotated import columns_of_annotated, read_h5ad
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
 from mercer.data.assembly import (
-    assembled,
+    assemble_table,
     of_numbers,
     propose_transpose,
-    transposed,
+    transpose_table,
     with_roles,
 )
 from mercer.data.delimited import read_delimited
@@ -45,7 +45,7 @@ from mercer.data.sequences import Sequences, read_fasta, read_sets, read_strings
 from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import memory_bytes, number, whole
 
 KINDS = ("auto", "table", "matrix", "graph", "fasta", "strings", "sets")
@@ -54,7 +54,7 @@ Read = Table | SquareMatrix | Edges | Sequences | tuple[str, ...] | tuple[frozen
 
 
 class Shape(NamedTuple):
-    """What is done to a table once it is read, whatever it comes from."""
+    """Changes to a table once it is read, whatever it comes from."""
 
     what: str
     supplementary: Sequence[str]
@@ -156,7 +156,7 @@ def read(
         options.get("colour"),
     )
     given = checked_roles(roles)
-    with followed(progress, "bytes") as tell:
+    with follow_work(progress, "bytes") as tell:
         limits = Limits(memory_bytes(memory) or MEMORY, number(ratio, "ratio", above=0.0), tell)
         return _read(source, given, shape, options, limits)
 
@@ -199,7 +199,7 @@ def _read(
 def _shaped(table: Table, shape: Shape) -> Table | SquareMatrix | Edges:
     """Return what a table is, with its columns out of the points and its gaps treated as asked."""
     if shape.is_transposed:
-        table = transposed(table)
+        table = transpose_table(table)
     found = _table_or_matrix(table.with_supplementary(*shape.supplementary), shape.what)
     if not isinstance(found, Table):
         return found
@@ -235,22 +235,22 @@ def _of_file(
         asked: dict[str, Any] = {"roles": roles, "takes_words": takes_words}
         asked |= {k: v for k, v in options.items() if k in ("sheet", "header", "skip", "na")}
         cells = read_workbook(path, limits, **asked)
-        return assembled(cells.names, list(cells.columns), roles=roles, notes=cells.notes)
+        return assemble_table(cells.names, list(cells.columns), roles=roles, notes=cells.notes)
     if options.get("sheet") is not None:
         raise InvalidParameter(f"sheet is for spreadsheets, and {path.name} is none")
     if kind == "zip":
         return _of_arrays(read_npz(path, limits), path.name)
     if kind == "hdf5":
         names, columns, rows = read_h5ad(path, options.get("layer", "X"), limits)
-        return assembled(names, columns, roles=roles, row_names=rows)
+        return assemble_table(names, columns, roles=roles, row_names=rows)
     if kind in ("parquet", "arrow"):
         names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
-        return assembled(names, columns, roles=roles)
+        return assemble_table(names, columns, roles=roles)
     given: dict[str, Any] = {k: v for k, v in options.items() if k in DELIMITED}
     cells = read_delimited(path, limits, roles=roles, takes_words=takes_words, **given)
     if isinstance(cells.columns, np.ndarray):
         return of_numbers(cells.columns, cells.names, notes=cells.notes)
-    return assembled(cells.names, cells.columns, roles=roles, notes=cells.notes)
+    return assemble_table(cells.names, cells.columns, roles=roles, notes=cells.notes)
 
 
 def _of_arrays(arrays: Mapping[str, Array], name: str) -> Table:
@@ -269,15 +269,15 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
         return with_roles(source, roles) if roles else source
     if is_annotated(source):
         names, columns, rows = columns_of_annotated(source, options.get("layer", "X"), limits)
-        return assembled(names, columns, roles=roles, row_names=rows)
+        return assemble_table(names, columns, roles=roles, row_names=rows)
     if is_series(source):
         source = frame_of(source)
     if is_frame(source):
         labels, values, index = frame_columns(source)
         if only_counts(source):  # numbers that rows were left with name them if no column does
-            table = assembled(labels, values, roles=roles)
+            table = assemble_table(labels, values, roles=roles)
             return replace(table, row_names=table.row_names or index)
-        return assembled(labels, values, roles=roles, row_names=index)
+        return assemble_table(labels, values, roles=roles, row_names=index)
     if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
         return of_numbers(as_matrix(source, "the array").copy())
     raise InvalidInput(

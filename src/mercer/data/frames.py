@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from mercer.check import Array, Points, is_annotated, is_foreign, members, refuse_lazy
-from mercer.data.assembly import numbered
+from mercer.data.assembly import number_names
 from mercer.data.table import Role, Table, as_column, as_labels
 from mercer.display import MOST_LINES
 from mercer.errors import InvalidInput, InvalidParameter
@@ -300,7 +300,7 @@ def row_names(X: Any) -> tuple[str, ...] | None:
     ('ant', 'an answer of several wo…', 'ant (2)')
     """
     if isinstance(X, list | tuple) and X and all(isinstance(text, str) for text in X):
-        return tuple(numbered([_short(text) for text in X])[0])
+        return tuple(number_names([_short(text) for text in X])[0])
     names = X.obs_names if is_annotated(X) else getattr(X, "row_names", None)
     if names is None:
         return index_names(X)

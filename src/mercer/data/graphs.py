@@ -13,9 +13,9 @@ from xml.parsers import expat
 
 from mercer.check import is_missing
 from mercer.data.dialect import MARKS, checked_encoding, is_number
-from mercer.data.raw_files import BLOCK, Limits, in_one_line, opened
+from mercer.data.raw_files import BLOCK, Limits, in_one_line, open_bytes
 from mercer.data.sequences import lines_of
-from mercer.data.table import Column, Role, Table, listed
+from mercer.data.table import Column, Role, Table, quote_names
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, UnreadableFile
 
@@ -143,7 +143,7 @@ def graph_files(folder: Path, pattern: str | None = None) -> tuple[list[Path], l
     skipped = [path for path in every if path not in kept]
     if len(found) < 2:
         what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
-        others = f"; it also holds {listed(p.name for p in skipped)}" if skipped else ""
+        others = f"; it also holds {quote_names(p.name for p in skipped)}" if skipped else ""
         raise InvalidInput(
             f"{folder} has {'1 file' if found else 'no files'} {what}; at least two graphs are "
             f"compared{others}. --pattern names others"
@@ -166,10 +166,10 @@ def named_files(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], t
     return tuple(names), groups
 
 
-def simplified(edges: Edges) -> Edges:
+def simplify_graph(edges: Edges) -> Edges:
     """Return a graph without loops, and with the mean weight of edges given more than once.
 
-    >>> simplified(Edges(((0, 1), (1, 0), (1, 1)), 2, (1.0, 3.0, 5.0))).weights
+    >>> simplify_graph(Edges(((0, 1), (1, 0), (1, 1)), 2, (1.0, 3.0, 5.0))).weights
     (2.0,)
     """
     sums: dict[tuple[int, int], list[float]] = {}
@@ -199,7 +199,7 @@ NATIVE = frozenset({"utf-8", "utf-16", "iso8859-1", "ascii"})
 
 @dataclass
 class Document:
-    """What was read of a document so far."""
+    """The part of a document that was read so far."""
 
     name: str
     label: str | None = None
@@ -350,7 +350,7 @@ def read_graphml(
 
 def _parts(path: Path, limits: Limits, encoding: str | None) -> Iterator[bytes | str]:
     """Yield a document in parts, decoded where the parser does not know its encoding."""
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         block = file.read(BLOCK)
         told = DECLARED.match(block[:1000])
         is_marked = block.startswith(tuple(mark for mark, _ in MARKS))

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array, power_of_two
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import RandomState, is_yes, number, seed_of, whole
 
 AXES = 2
@@ -157,7 +157,7 @@ def impute(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
             DataWarning,
         )
     seed = seed_of(random_state) if drawn else None
-    with followed(progress, "tables") as tell:
+    with follow_work(progress, "tables") as tell:
         found = None if seed is None else engine.draws(filled, drawn, seed, tell)
     spread = None if found is None else unit * np.where(holes, found.std(axis=0), 0.0)
     return Imputation(

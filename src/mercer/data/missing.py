@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.imputation import AXES, impute
-from mercer.data.table import Role, Table, as_labels, frozen, listed, row_place
+from mercer.data.table import Role, Table, as_labels, frozen, quote_names, row_place
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 
 Missing: TypeAlias = str | Mapping[str, str]
@@ -26,7 +26,7 @@ FACTORS = ("error", "drop", "mode", "level", "keep")
 
 
 class Policies(NamedTuple):
-    """What is done where a number is missing, and where a category is."""
+    """The treatment of missing numbers, and of missing categories."""
 
     number: str
     factor: str
@@ -200,7 +200,7 @@ def _with_numbers(table: Table, policy: str) -> Table:
     empty = [name for name, h in zip(names, holes.T, strict=True) if h.all()]
     if empty:
         raise InvalidInput(
-            f"column {listed(empty)} has no number at all, hence no mean; "
+            f"column {quote_names(empty)} has no number at all, hence no mean; "
             "make it supplementary by its role, or leave it out of the file"
         )
     numbers = np.where(holes, np.nanmean(table.numbers, axis=0), table.numbers)

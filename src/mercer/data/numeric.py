@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dialect import DELIMITERS, Dialect
-from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, opened
+from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, open_bytes
 
 ARROW_PAYS = 2**24
 """Bytes of numbers that take longer to read than Arrow takes to load."""
@@ -25,7 +25,7 @@ OTHERS = {mark: bytes({*range(256)} - {*mark, *b"\n"}) for mark in (d.encode() f
 def numbers_only(path: Path, limits: Limits, dialect: Dialect, width: int) -> Array | None:
     """Return a matrix of a file that holds nothing but numbers, or None if it does not."""
     rows = 1
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         for block in _blocks(file):
             if b"\0" in block:
                 return None
@@ -35,7 +35,7 @@ def numbers_only(path: Path, limits: Limits, dialect: Dialect, width: int) -> Ar
     is_large = 8 * rows * width > ARROW_PAYS
     matrix = np.empty((rows, width))
     filled = 0
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         if above:
             for _ in range(above):
                 file.readline()

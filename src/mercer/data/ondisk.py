@@ -31,7 +31,7 @@ from mercer.data.raw_files import (
     kind_of_bytes,
     regular,
 )
-from mercer.data.table import listed
+from mercer.data.table import quote_names
 from mercer.display import warn
 from mercer.errors import (
     DataWarning,
@@ -182,7 +182,9 @@ class InGroups(OnDisk):
         wanted = numeric if chosen is None else chosen
         wrong = [name for name in wanted if name not in numeric]
         if wrong or not wanted:
-            raise InvalidInput(f"{path.name}, column {listed(wrong or every)} holds no numbers")
+            raise InvalidInput(
+                f"{path.name}, column {quote_names(wrong or every)} holds no numbers"
+            )
         self.names = tuple(wanted)
         types = {type_ for name, type_ in self.schema if name in wanted}
         is_single = types == {self.arrow.float32()}
@@ -367,8 +369,8 @@ class InFiles(OnDisk):
                 self.names = part.names
             elif part.names != self.names:
                 raise InvalidInput(
-                    f"{place.name} has the columns {listed(part.names)}, and "
-                    f"{files[0].name} before it {listed(self.names)}: choose columns that "
+                    f"{place.name} has the columns {quote_names(part.names)}, and "
+                    f"{files[0].name} before it {quote_names(self.names)}: choose columns that "
                     "all files have by columns=, or open them one by one"
                 )
             files.append(place)
@@ -381,7 +383,7 @@ class InFiles(OnDisk):
             )
         if others:
             warn(
-                f"{path.name}: not read, for they are no files of numbers: {listed(others)}",
+                f"{path.name}: not read, for they are no files of numbers: {quote_names(others)}",
                 DataWarning,
             )
         self._paths, self.starts = tuple(files), [0, *accumulate(lengths)]
@@ -407,8 +409,8 @@ class InFiles(OnDisk):
         lost = [key for key in keys if key not in self.names]
         if lost:
             warn(
-                f"{self.path.name}: not read, for only the names of folders say it: {listed(lost)};"
-                " write such columns into the files where they count",
+                f"{self.path.name}: not read, for only the names of folders say it: "
+                f"{quote_names(lost)}; write such columns into the files where they count",
                 DataWarning,
             )
 
@@ -539,14 +541,14 @@ def _one_of(names: Sequence[str], layer: str | None, path: Path) -> str:
         return layer.strip("/")
     if layer is not None or not names:
         raise InvalidParameter(
-            f"{path.name} has no array {layer!r}: it has {listed(names) if names else 'none'}"
+            f"{path.name} has no array {layer!r}: it has {quote_names(names) if names else 'none'}"
             if layer is not None
             else f"{path.name} has no array of numbers with rows and columns"
         )
     tables = [name for name in names if name == "X"] or list(names)
     if len(tables) > 1:
         raise InvalidParameter(
-            f"{path.name} has several arrays, {listed(names)}: say which by layer="
+            f"{path.name} has several arrays, {quote_names(names)}: say which by layer="
         )
     return tables[0]
 
@@ -571,7 +573,7 @@ def _chosen(names: Sequence[str], columns: Sequence[str | int] | None) -> tuple[
         elif not isinstance(column, str) and -len(names) <= column < len(names):
             found.append(int(column) % len(names))
         else:
-            raise InvalidParameter(f"there is no column {column!r}; there are {listed(names)}")
+            raise InvalidParameter(f"there is no column {column!r}; there are {quote_names(names)}")
     if not found:
         raise InvalidParameter("columns must name at least one column")
     return tuple(found)

@@ -223,7 +223,7 @@ def _refuse_picture(start: bytes, name: str) -> None:
         )
 
 
-def opened(path: Path, limits: Limits) -> BinaryIO:
+def open_bytes(path: Path, limits: Limits) -> BinaryIO:
     """Open a plain or gzip file for reading in blocks, never beyond the limits."""
     if kind_of(path) == "gzip":
         return io.BufferedReader(Unfolded(path, limits), 2**20)  # type: ignore[type-var]
@@ -241,7 +241,7 @@ def _plain(path: Path, limits: Limits) -> BinaryIO:
 def refuse_bomb(path: Path, limits: Limits) -> None:
     """Unfold a gzip file once by blocks, which is fast, before it is read line by line."""
     if kind_of(path) == "gzip":
-        with opened(path, limits) as file:
+        with open_bytes(path, limits) as file:
             while file.read(BLOCK):
                 pass
 
@@ -252,7 +252,7 @@ FASTA = (b">", b";")
 
 def looks_like_fasta(path: Path, limits: Limits) -> bool:
     """Return whether a text, plain or gzip, begins as FASTA does."""
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         start = file.read(2**12).removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = start.splitlines()
     first = next((line for line in lines if not line.startswith(b";")), b"")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.data.assembly import numbered
+from mercer.data.assembly import number_names
 from mercer.data.dialect import (
     ENCODING,
     SAMPLE,
@@ -21,8 +21,8 @@ from mercer.data.dialect import (
     is_number,
     refuse_unmarked,
 )
-from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
-from mercer.data.table import LABEL, Role, Table, listed
+from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, open_bytes, refuse_bomb
+from mercer.data.table import LABEL, Role, Table, quote_names
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, TooLarge, UnreadableFile
 
@@ -32,12 +32,12 @@ SET = 216
 
 def lines_of(path: Path, limits: Limits, encoding: str | None = None) -> Iterator[list[str]]:
     """Yield the lines of a text file without their ends, some at a time, of any encoding."""
-    with opened(path, limits) as file:
+    with open_bytes(path, limits) as file:
         sample = file.read(SAMPLE)
     guessed = encoding or encoding_of(sample, path.name)
     refuse_unmarked(sample, guessed, path.name)
     refuse_bomb(path, limits)
-    with opened(path, limits) as file, io.TextIOWrapper(file, encoding=guessed) as text:
+    with open_bytes(path, limits) as file, io.TextIOWrapper(file, encoding=guessed) as text:
         number, left = 0, ""
         try:
             while block := text.read(BLOCK):
@@ -171,19 +171,19 @@ def _named(titles: Sequence[str], letters: Sequence[str], file: str) -> Sequence
     empty = [title or "(no name)" for title, text in zip(titles, letters, strict=True) if not text]
     if empty:
         notes.append(f"{len(empty)} records without letters left out")
-        warn(f"{file}: {notes[0]}: {listed(empty)}", DataWarning)
+        warn(f"{file}: {notes[0]}: {quote_names(empty)}", DataWarning)
     kept = [(title, text) for title, text in zip(titles, letters, strict=True) if text]
     words = [(title.split() or [""])[0] for title, _ in kept]
     are_unique = len(set(words)) == len(words)
     given = words if are_unique else [title for title, _ in kept]
     filled = [name or f"record {i + 1}" for i, name in enumerate(given)]
-    names, twice = numbered(filled)
+    names, twice = number_names(filled)
     if twice:
-        notes.append(f"records of equal name were numbered: {listed(twice)}")
+        notes.append(f"records of equal name were numbered: {quote_names(twice)}")
         warn(f"{file}: {notes[-1]}", DataWarning)
     about = attributes([title for title, _ in kept], names)
     if about is not None:
-        notes.append(f"what titles say of records: {listed(about.names)}")
+        notes.append(f"what titles say of records: {quote_names(about.names)}")
     elif any(" " in title for title, _ in kept) and are_unique:
         notes.append("what follows the names of records is not used: it holds no key=value")
     return Sequences(tuple(text for _, text in kept), tuple(names), tuple(notes), about)

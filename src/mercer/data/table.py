@@ -27,7 +27,7 @@ LABEL = 64
 
 
 class Role(Enum):
-    """What a column is for.
+    """The use of a column.
 
     >>> [role.value for role in Role]
     ['number', 'factor', 'identifier', 'date', 'text']
@@ -68,10 +68,10 @@ def as_column(values: Any) -> Array:
     return np.asarray(values)
 
 
-def listed(names: Iterable[object]) -> str:
+def quote_names(names: Iterable[object]) -> str:
     r"""Return a few names in quotes, each in one line, and how many more there are.
 
-    >>> listed(["a", "two\nlines"])
+    >>> quote_names(["a", "two\nlines"])
     '"a", "two lines"'
     """
     every = list(names)
@@ -92,7 +92,7 @@ def row_place(table: Any, i: int, number: int | None = None) -> str:
     if not isinstance(table, Table):
         return f"row {i}"
     row = f"row {(i if number is None else number) + 1}"
-    return row if table.row_names is None else f"{row} ({listed([table.row_names[i]])})"
+    return row if table.row_names is None else f"{row} ({quote_names([table.row_names[i]])})"
 
 
 def entry_place(table: Any, i: int, j: int) -> str:
@@ -101,7 +101,7 @@ def entry_place(table: Any, i: int, j: int) -> str:
     >>> entry_place(Table.of({"x": [1.0, 2.0]}), 1, 0), entry_place([[1.0], [2.0]], 1, 0)
     ('row 2, column "x"', 'row 1, column 0')
     """
-    column = listed([table.active[j]]) if isinstance(table, Table) else str(j)
+    column = quote_names([table.active[j]]) if isinstance(table, Table) else str(j)
     return f"{row_place(table, i)}, column {column}"
 
 
@@ -114,8 +114,8 @@ def no_column(unknown: Sequence[str], names: Iterable[str]) -> str:
     known = list(names)
     meant = advice(unknown[0], known)
     return (
-        f"there is no column {listed(unknown)}{f'; {meant} The' if meant else '; the'} columns are "
-        f"{listed(known)}"
+        f"there is no column {quote_names(unknown)}{f'; {meant} The' if meant else '; the'} "
+        f"columns are {quote_names(known)}"
     )
 
 
@@ -185,7 +185,9 @@ class Table(Shown):
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
             twice = sorted(n for n, count in Counter(self.names).items() if count > 1)
-            raise InvalidInput(f"column names must differ; {listed(twice)} occur more than once")
+            raise InvalidInput(
+                f"column names must differ; {quote_names(twice)} occur more than once"
+            )
         if self.row_names is not None and len(self.row_names) != len(self.numbers):
             raise InvalidInput(
                 f"{len(self.row_names)} row names were given for {len(self.numbers)} rows"
@@ -330,15 +332,14 @@ class Table(Shown):
         )
 
     def coloured_by(self, name: str) -> Table:
-        """Return the table with a factor as its colour, before all others."""
+        """Return the table with a factor as its colour; columns keep their places and numbers."""
         role = self.column(name).role
         if role is not Role.FACTOR:
             raise InvalidParameter(
                 f"individuals are coloured by labels that repeat, and column {name!r} is a "
                 f"{role.value}; make it a factor by its role"
             )
-        order = [name, *(other for other in self.names if other != name)]
-        return replace(self.with_columns(order), coloured=name)
+        return replace(self, coloured=name)
 
     def frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame of pandas, polars or pyarrow."""
@@ -362,7 +363,7 @@ class Table(Shown):
             ):
                 if some:
                     plural = "s" * (len(some) > 1)
-                    parts.append(f"{len(some)} {kind}{plural} ({listed(some)})")
+                    parts.append(f"{len(some)} {kind}{plural} ({quote_names(some)})")
         return f"Table({'; '.join(parts)})"
 
     def _numeric(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mercer.dimension.horn import parallel_analysis
-from mercer.dimension.null import Limits
+from mercer.dimension.limits import Limits
 from mercer.dimension.rules import Choice, by_cross_validation, by_kaiser, by_scree, by_share
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter

@@ -12,10 +12,10 @@ import numpy as np
 from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
 from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permutations, is_given
+from mercer.dimension.limits import Limits
 from mercer.dimension.null import (
     WEIGHTED,
     LandmarkSubject,
-    Limits,
     PermutedColumns,
     PermutedSource,
     source_of,
@@ -23,7 +23,7 @@ from mercer.dimension.null import (
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Null, Resampling, is_decided
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, number, spelled, whole
 from mercer.spectrum import leading
@@ -178,7 +178,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     if risk is not None and not 0.0 < number(risk, "risk") < 1.0:
         raise InvalidParameter(f"risk must be a number in (0, 1), found {risk!r}")
     fewest = None if landmarks is None else whole(landmarks, "landmarks", least=1)
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         count = max(1, len(permutations)) if is_given(permutations) else permutations
         draws = Resampling.of(
             count, random_state, stop_after=stop_after, threads=threads, progress=tell

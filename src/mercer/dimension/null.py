@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from mercer import spectrum
 from mercer.check import Array, Points, as_numpy, chunks, is_foreign, members, vectors
 from mercer.data.frames import rows as as_rows
+from mercer.dimension.limits import Limits
 from mercer.engines.cpu import Threads, engine_of, engine_on, engine_word
 from mercer.engines.engine import Engine
 from mercer.engines.held import hold
@@ -37,36 +37,6 @@ NULLS = (
     "the null of parallel analysis permutes each column of a table, or each element's presences "
     "in a list of sets"
 )
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How large matrices are decomposed, and how many of them at a time.
-
-    >>> Limits().dense, Limits().landmarks
-    (1000, 256)
-    """
-
-    dense: int = spectrum.Limits.dense
-    """Rows up to which a matrix is decomposed whole, which gives all its axes."""
-
-    first_axes: int = 10
-    """Axes of a larger one that are tested, unless a number is given."""
-
-    batch: int = 32
-    """Permutations decomposed by one call: enough to make the call's own time negligible."""
-
-    batch_entries: int = 2**21
-    """Numbers in the matrices of one batch: 16 MB for each thread."""
-
-    whole: int = 512
-    """Individuals up to which the matrix of a kernel is decomposed whole."""
-
-    landmarks: int = 256
-    """Landmarks through which the kernel of more individuals is seen."""
-
-    rows: int = 4_096
-    """Individuals whose values at the landmarks are held at a time."""
 
 
 class PermutedColumns(Protocol):

@@ -181,9 +181,11 @@ class ClusterCost(Shown):
         has_gpus = self.workers.gpus > 0
         each = self.workers.gpus if has_gpus else self.workers.cores
         name = ("GPU" if has_gpus else "core") + "s" * (each > 1)
+        machines = "worker" + "s" * (self.workers.count > 1)
         return (
-            f"{self.workers.count} workers of {each} {name}: {self.tasks} tasks on {self.blocks} "
-            f"blocks of points, {self.flops:.2g} operations, {self.messages} messages; "
+            f"{self.workers.count} {machines} of {each} {name}: {self.tasks} tasks "
+            f"on {self.blocks} blocks of points, {self.flops:.2g} operations, "
+            f"{self.messages} messages; "
             f"{readable(self.between)} between workers, {readable(self.with_client)} to and from "
             "the client"
         )

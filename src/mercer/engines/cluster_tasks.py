@@ -22,7 +22,7 @@ from mercer.engines.cpu import Core, Threads
 from mercer.engines.tiles import Block, Prepared, Recipe, Side, Tiles
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import remember_counts
-from mercer.points import as_points, joined
+from mercer.points import as_points, join_points
 
 DEVICE = "MERCER_WORKER_DEVICE"
 """What names, in the environment of a worker, the device of torch's that it computes on."""
@@ -56,6 +56,7 @@ class TileBlock(Tiles):
         else:
             sides = _side(like.recipe, x), _side(like.recipe, self.y, is_right=True)
             self.prepared = prepared_part(like.recipe, *sides)
+        self.there = self.x, self.y
         self._set(like, (len(x), len(self.y)))
 
     def _set(self, like: Like, shape: tuple[int, int]) -> None:
@@ -83,7 +84,7 @@ class Pair(TileBlock):
 
     def __init__(self, like: Like, x: Points, y: Points) -> None:
         self.split = len(x)
-        super().__init__(like, joined(x, y))
+        super().__init__(like, join_points(x, y))
 
     def blocks(self, size: int | None = None) -> list[Block]:
         size = size or self.size

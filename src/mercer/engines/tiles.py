@@ -105,8 +105,9 @@ class Tiles:
     @cached_property
     def factors(self) -> Factors | None:
         """The matrix as a product of thin sparse ones, where multiplying by these is cheaper."""
-        is_sparse = isinstance(self.there[0], SparseRows)
-        if self.prepared is not None or not (self.kernel.is_counted or is_sparse):
+        if self.prepared is not None:
+            return None
+        if not (self.kernel.is_counted or isinstance(self.there[0], SparseRows)):
             return None
         found = factors(self.kernel, self.x, None if self.is_symmetric else self.y)
         is_cheap = found is not None and is_worthwhile(found, self.shape)

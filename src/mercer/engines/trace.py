@@ -107,7 +107,7 @@ class Traced(AllPairs):
 
 
 class Unknown:
-    """What nothing is known of, but the library that would compute with it."""
+    """A value of which only the library is known that would compute with it."""
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return SYMBOLS

@@ -23,7 +23,7 @@ from mercer.explorer.code_of_state import code_of, command_of, own_kernel
 from mercer.explorer.limits import Limits
 from mercer.explorer.networks import KERNEL, Networks
 from mercer.explorer.source import Source, holds
-from mercer.explorer.state import AXES, State, arranged, kernel_of
+from mercer.explorer.state import AXES, State, arrange_table, kernel_of
 from mercer.explorer.words import in_words, refused_uses, ways
 from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.definite import positive_definite
@@ -33,9 +33,9 @@ from mercer.page.panels import map_sections, rows_to_show
 from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
 from mercer.page.subject import Subject, facing, subject_of
-from mercer.page.write import for_scripts, picture_value, rendered
+from mercer.page.write import for_scripts, picture_value, render_page
 from mercer.pca import KernelPCA
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress
@@ -125,7 +125,7 @@ def proposal_of(source: Source, state: State) -> Proposal:
         return propose(data, kernel=chosen)
     if not isinstance(data, Table):
         return propose(data, method=state.method)
-    table, asked = arranged(data, state, source.usual)
+    table, asked = arrange_table(data, state, source.usual)
     if state.missing == "error":
         _refuse_missing(table, asked["supplementary"])
     return propose(table, **asked)
@@ -580,7 +580,7 @@ def page_of(
             )
             value = with_sections(value, map_sections(made.model, value))
             value |= {"view": view, "source": clean(source.name)}
-            page = rendered(value, tell).encode()
+            page = render_page(value, tell).encode()
             if len(page) <= PAGE.bytes:
                 return page
     raise InvalidInput("the page would take too many bytes: leave out columns of long labels")

@@ -17,7 +17,7 @@ from mercer.explorer.state import (
     AXES,
     USUAL,
     State,
-    arranged,
+    arrange_table,
     as_factors,
     kernel_of,
     lacks_values,
@@ -40,7 +40,7 @@ class Written:
         data, roles, lacks, colour = source.data, {}, False, None
         given: dict[str, Any] = {"method": state.method}
         if isinstance(data, Table):
-            table, given = arranged(data, state, source.usual)
+            table, given = arrange_table(data, state, source.usual)
             roles = dict.fromkeys(as_factors(data, state), Role.FACTOR.value)
             roles |= dict.fromkeys(state.chosen("name"), Role.IDENTIFIER.value)
             lacks = lacks_values(data)

@@ -15,8 +15,8 @@ from mercer.page.safe_text import PAGE, clean
 from mercer.page.subject import Subject
 from mercer.page.write import picture_value
 from mercer.pca.slopes import axis_slopes
-from mercer.pictures.colours import LIMITS
 from mercer.pictures.importance import slopes
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Ids, Labels, Mark, Markers
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data import read
-from mercer.data.graphs import Edges, graph_files, named_files, simplified
+from mercer.data.graphs import Edges, graph_files, named_files, simplify_graph
 from mercer.data.table import Table
 from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.graph import Graph
@@ -84,7 +84,7 @@ def _graph(edges: Edges, name: str) -> tuple[Graph, bool]:
         return Graph.read(edges), False
     except MercerError:
         try:
-            return Graph.read(simplified(edges)), True
+            return Graph.read(simplify_graph(edges)), True
         except MercerError as error:
             raise InvalidInput(f"{name}: {error}") from error
 

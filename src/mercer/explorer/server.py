@@ -105,7 +105,7 @@ class Ended(Refused):
 
 
 class Guard:
-    """What every request must pass: the host, the origin and the token; what every answer bears."""
+    """The checks of every request (host, origin, token), and the headers of every answer."""
 
     def __init__(
         self, app: Any, token: str, hosts: tuple[str, ...], *, is_embedded: bool = False
@@ -276,7 +276,7 @@ def _clean(text: object, most: int = 120) -> str:
 
 
 def _embedded(value: Any) -> str:
-    text: str = import_module("mercer.page.safe_text").embedded(value)
+    text: str = import_module("mercer.page.safe_text").embed_text(value)
     return text
 
 

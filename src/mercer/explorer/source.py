@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data import read
-from mercer.data.assembly import numbered
+from mercer.data.assembly import number_names
 from mercer.data.graphs import GRAPHS, Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
@@ -39,7 +39,7 @@ SUFFIXES = (
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What a visitor explores: its data, the name of its file, and the code that reads it.
+    """The data that a visitor explores, with the name of its file and the code that reads it.
 
     ``path`` is where a command finds it, where that is not the name.
     """
@@ -113,7 +113,7 @@ def source_of_files(files: Sequence[tuple[str, bytes]], tell: Progress) -> Sourc
                 said = said.replace(path.name, stem)
             raise UnreadableFile(said.replace(str(folder), "what was dropped")) from error
     stems = [stem for path, stem in named.items() if path.name.removesuffix(".gz").endswith(GRAPHS)]
-    names, _ = numbered(stems)
+    names, _ = number_names(stems)
     return source(replace(data, row_names=tuple(names)), "networks", "", "folder")
 
 

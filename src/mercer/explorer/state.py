@@ -165,7 +165,7 @@ def usual_uses(table: Table) -> dict[str, str]:
         return {name: WOULD_BE.get(role, "ignored") for name, role in roles}
 
 
-def arranged(
+def arrange_table(
     table: Table, state: State, usual: Mapping[str, str] | None = None
 ) -> tuple[Table, dict[str, Any]]:
     """Return a table with its columns in the uses asked for, and the arguments of an analysis.
@@ -173,7 +173,7 @@ def arranged(
     Columns of which a visitor said nothing keep their ``usual`` uses, whatever becomes of others.
 
     >>> table = Table.of({"x": [1.0, 2.0], "y": [3.0, 5.0], "team": ["a", "b"]})
-    >>> found, asked = arranged(table, State(uses={"y": "ignored", "team": "active"}))
+    >>> found, asked = arrange_table(table, State(uses={"y": "ignored", "team": "active"}))
     >>> found.names, asked["method"]
     (('x', 'team'), 'famd')
     """

@@ -24,7 +24,7 @@ from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
-from mercer.gp.parameters import Limits
+from mercer.gp.limits import Limits
 from mercer.gram import Gram, lower_triangle
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import AllPairs

@@ -19,7 +19,8 @@ from mercer.display import Shown
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter, MercerError
 from mercer.gp.likelihood import NoisyObservations, condition, gradient, mean_value
-from mercer.gp.parameters import Limits, Prior, Tuned
+from mercer.gp.limits import Limits
+from mercer.gp.parameters import Prior, Tuned
 from mercer.progress import Progress
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]

@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.cpu import Threads
-from mercer.gp.parameters import Limits
+from mercer.gp.limits import Limits
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel
 from mercer.lowrank import Features, nystrom

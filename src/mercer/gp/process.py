@@ -26,8 +26,9 @@ from mercer.estimator import (
     on_engine,
 )
 from mercer.gp.likelihood import Conditioned, NoisyObservations, condition, diagonal_of_P, gradient
+from mercer.gp.limits import Limits
 from mercer.gp.maximum_likelihood import Optimum, maximise_likelihood, variance_of
-from mercer.gp.parameters import NOISE, Limits, Prior, Tuned, each_noise
+from mercer.gp.parameters import NOISE, Prior, Tuned, each_noise
 from mercer.gp.posterior import (
     Iterated,
     IterativePredictive,

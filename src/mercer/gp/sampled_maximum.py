@@ -28,6 +28,7 @@ from mercer.gp.estimate import (
     skewness_factor,
 )
 from mercer.gp.likelihood import NoisyObservations
+from mercer.gp.limits import Limits
 from mercer.gp.maximum_likelihood import (
     ROUGH,
     Optimum,
@@ -36,7 +37,7 @@ from mercer.gp.maximum_likelihood import (
     maximise_likelihood,
     update_curvature,
 )
-from mercer.gp.parameters import TOL, Limits, Prior, Tuned
+from mercer.gp.parameters import TOL, Prior, Tuned
 from mercer.gp.preconditioner import landmarks_of
 from mercer.progress import Progress
 from mercer.solve import Saddle

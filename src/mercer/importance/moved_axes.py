@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """What a function made of the last few keys; a copy in another process makes it anew.
+    """The values of a function at its last few keys; a copy in another process makes them anew.
 
     >>> import pickle
     >>> made = Recent(tuple)

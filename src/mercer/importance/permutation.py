@@ -22,7 +22,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, spelled, whole
@@ -36,7 +36,7 @@ LOSS_ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance(Shown):
-    """What the leading axes owe to each variable, or group of variables.
+    """The share that each variable, or group of variables, has in the leading axes.
 
     ``shares[g, r]`` is the share of the inertia that the axes explain after the r-th permutation
     of the group g, ``share`` the one observed, and ``distances[g, r]`` how far the space of the
@@ -253,7 +253,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     Crone and Crosby (1995), Technometrics 37; Mariette and Villa-Vialaneix (2018), Bioinformatics
     34 (mixKernel), with one permutation.
     """
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(permutations, random_state, threads=threads, progress=tell)
         subject = _subject(model, first_axes(axes))
         named = groups_of(groups, subject.columns)
@@ -301,7 +301,7 @@ def _moved(
 
 @dataclass(frozen=True, eq=False)
 class PermutedRows:
-    """What is permuted: individuals with a weight, as rows, and how axes are found for them."""
+    """The individuals that are permuted, with their weights, and how axes are found for them."""
 
     X: Any
     columns: dict[str, list[Column]]

@@ -36,7 +36,7 @@ from mercer.points import (
     SparseRows,
     as_points,
 )
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import RandomState, seed_of, spelled
 
 MOST_POINTS = 200
@@ -67,7 +67,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class KernelCheck(Shown):
-    """What became of each line of the contract; true when none failed.
+    """The result of each line of the contract; true when none failed.
 
     >>> from mercer import Linear
     >>> print(check_kernel(Linear(), [[1.0], [2.0], [4.0]]))  # doctest: +ELLIPSIS
@@ -168,7 +168,7 @@ def check_kernel(
         subjects.append(_subject(kernel, original))
         return " x ".join(str(size) for size in subjects[0].K.shape) + " numbers"
 
-    with followed(progress, "lines") as tell:
+    with follow_work(progress, "lines") as tell:
         lines = [_line("finite values", evaluate)]
         for name, examine in _CONTRACT.items():
             if tell is not None:

@@ -218,6 +218,9 @@ class Remembered:
     def __iter__(self) -> Iterator[Any]:
         return (self.memory.points[i] for i in self.places)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)  # another process counts what it needs itself
+
     def counts(self, kernel: Counted) -> Counts:
         """Return what a kernel counts in these points."""
         chosen: slice | Array = np.asarray(self.places, np.intp)

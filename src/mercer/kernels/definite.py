@@ -34,7 +34,7 @@ from mercer.kernels.probing import (
     values_at,
 )
 from mercer.points import as_points
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import RandomState, seed_of, spelled, whole
 
 EIGENVALUE_ROUNDING = 10.0
@@ -162,7 +162,7 @@ def positive_definite(
             return _by_rule(kernel)
         count = whole(subsets, "subsets", least=1)
         seed, points = seed_of(random_state), as_points(x, "x")
-        with followed(progress, "subsets") as tell:
+        with follow_work(progress, "subsets") as tell:
             found = _on_points(kernel, points, count, np.random.default_rng(seed), tell)
         return replace(found, seed=seed if is_probed(how_many(points)) else None)
     if callable(kernel_or_matrix):

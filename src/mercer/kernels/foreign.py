@@ -20,7 +20,7 @@ IDENTITIES = {"name", "id", "_nx_name", "pos"}
 
 
 class Names(NamedTuple):
-    """What the attributes of nodes and edges that are read are called.
+    """The names of the attributes of nodes and edges that are read.
 
     ``"auto"`` reads ``label``, ``weight`` and ``attributes`` where all have them, None nothing,
     and any other name must be there. Several names of attributes are columns of numbers.

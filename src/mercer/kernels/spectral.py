@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.callables import called
+from mercer.callables import call_function
 from mercer.check import Array, Points, array_like, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
@@ -360,7 +360,9 @@ class Characteristic(Coordinatewise):
     def _psi(self, gaps: Array, shape: tuple[int, ...]) -> Array:
         """Return ψ, which must have a value for each pair, or for each entry."""
         assert callable(self.law)
-        values: Array = called(self.law, "the function ψ of Characteristic", "an array", gaps)
+        values: Array = call_function(
+            self.law, "the function ψ of Characteristic", "an array", gaps
+        )
         if not hasattr(values, "dtype"):  # a list, or a number
             values = array_like(np.asarray(values, np.float64), gaps)
         if tuple(values.shape) != tuple(shape):

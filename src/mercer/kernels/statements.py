@@ -193,7 +193,7 @@ def orthogonal_directions(dimension: int, count: int, rng: np.random.Generator) 
 
 
 class Kind(Enum):
-    """What is known of a kernel's definiteness by the way it was made.
+    """The definiteness of a kernel that follows from the way it was made.
 
     >>> from mercer.kernels import Linear, NegativeDistance, Sigmoid
     >>> [k.kind.name for k in (Linear(), NegativeDistance(), Sigmoid())]
@@ -221,7 +221,7 @@ class Statements(ABC):
     is_vectorial: ClassVar[bool] = False
     """Whether the formula itself needs points that are rows of numbers."""
     equivalents: ClassVar[Mapping[str, str]] = {}
-    """What the parameters of other libraries are in terms of those of the class."""
+    """The parameters of other libraries in terms of those of the class."""
     has_exact_values: ClassVar[bool] = False
     """Whether values are given as they are, so that none was ever rounded."""
     reads_places: ClassVar[bool] = False

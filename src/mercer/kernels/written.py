@@ -32,7 +32,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 
 @runtime_checkable
 class HasText(Protocol):
-    """What has a written form, which binds more or less tightly."""
+    """A value with a written form, which binds more or less tightly."""
 
     def text(self, name: Name) -> tuple[str, int]: ...
 

@@ -22,7 +22,6 @@ from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.distances import (
     METRICS,
     Distances,
-    Limits,
     distances_of,
     names_of,
     read_cross,
@@ -37,6 +36,7 @@ from mercer.mds.euclidean_correction import (
     corrected_cross,
     corrected_square,
 )
+from mercer.mds.limits import Limits
 from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer import spectrum
 from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
@@ -22,28 +20,11 @@ from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.kernels.dissimilarities import METRICS as NAMED
 from mercer.kernels.dissimilarities import read_rows
 from mercer.kernels.statements import gamma
+from mercer.mds.limits import Limits
 from mercer.points import matrix_of
 
 METRICS = ("precomputed", *NAMED)
 """Data of a model: distances, or rows whose distances have a name."""
-
-
-@dataclass(frozen=True)
-class Limits(spectrum.Limits):
-    """The same limits as of all axes, and how much of the distances is looked at at a time.
-
-    >>> Limits().whole, Limits().dense
-    (1000, 1000)
-    """
-
-    whole: int = 1_000
-    """Points, or columns, up to which one matrix is decomposed; of more a thread takes as many."""
-
-    tile: int = 512
-    """Rows and columns examined at a time, together with their mirror image."""
-
-    panel: int = 80_000
-    """Numbers of a panel of rows that is squared and multiplied while it is in a core's cache."""
 
 
 SAFE_FOURTH = 1e70

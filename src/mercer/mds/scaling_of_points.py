@@ -11,7 +11,8 @@ from mercer.check import Array
 from mercer.gram import Gram
 from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
-from mercer.mds.distances import Limits, unit_of
+from mercer.mds.distances import unit_of
+from mercer.mds.limits import Limits
 from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, around, clusters, leading, signs
 

@@ -31,7 +31,7 @@ from mercer.mds.distances import (
     unit_of,
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.axis_values import Individuals
 from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
@@ -161,7 +161,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
         ``progress`` counts the iterations made, of those that all starts may make.
         """
-        with followed(progress, "steps") as tell:
+        with follow_work(progress, "steps") as tell:
             return self._fit(D, pair_weight, tell)
 
     def _fit(self, D: Any, pair_weight: Any, tell: Progress | None) -> StressMDS:

@@ -26,7 +26,7 @@ from mercer.networks.expression import (
     partial_correlations,
     rank_correlations,
 )
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, number, spelled, whole
 
@@ -311,7 +311,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     how = Inference(method, threshold, power, is_signed, penalty, subsamples)
     confidence = confidence_of(confidence)
     expression = as_expression(table)
-    with followed(progress, "draws") as tell:
+    with follow_work(progress, "draws") as tell:
         chance = Resampling.of(draws, random_state, name="draws", least=10, progress=tell)
         network = infer_weights(expression.values, how, confidence, chance)
     return replace(network, names=expression.genes)

@@ -28,7 +28,7 @@ from mercer.networks.inference import DRAWS, Inference, Network, as_inference, i
 from mercer.networks.moments import Influences, NetworkGrams, infer_examined
 from mercer.networks.needed_replicates import Needed, ReplicateCurve, decide, estimate_curve
 from mercer.pca.kernel_pca import KernelPCA
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled, whole
 
@@ -46,7 +46,7 @@ AXES = 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplicateStudy(Shown):
-    """What replicates of a study say of how many are enough.
+    """The answer of a study of replicates: how many are enough.
 
     ``answer`` holds the number with its interval, ``pairs`` the same for each pair of conditions
     by itself, ``curve`` what it rests on, ``networks`` those of all replicates, ``map`` the
@@ -234,7 +234,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     count = whole(draws, "draws", least=2)
     resampled = whole(samples, "samples", least=20)
     tested = permutations_of(permutations, confidence)
-    with followed(progress, "draws") as tell:
+    with follow_work(progress, "draws") as tell:
         resampling = Resampling.of(1, random_state, threads=threads, progress=tell)
         return _studied(
             data, how, kernel, StudyPlan(chosen, count, resampled, tested, confidence), resampling

@@ -348,10 +348,10 @@ def strata_of(given: Any, cloud: Cloud) -> list[Array]:
     return [np.flatnonzero(codes == code) for code in range(len(levels))]
 
 
-def exchanged(blocks: list[Array], rng: np.random.Generator) -> Array:
+def exchange_rows(blocks: list[Array], rng: np.random.Generator) -> Array:
     """Return a permutation of individuals that stays within each block.
 
-    >>> moved = exchanged([np.array([0, 2]), np.array([1])], np.random.default_rng(0))
+    >>> moved = exchange_rows([np.array([0, 2]), np.array([1])], np.random.default_rng(0))
     >>> int(moved[1]), sorted(moved.tolist())
     (1, [0, 1, 2])
     """

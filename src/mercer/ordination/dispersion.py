@@ -15,7 +15,7 @@ from mercer.errors import InvalidInput, ReadingWarning
 from mercer.estimator import one_of
 from mercer.ordination.designs import Cloud, factor_columns, groups_of
 from mercer.ordination.permanova import TIES
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled
 
@@ -146,7 +146,7 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     means = variance.means(z)
     observed = variance.ratio(z)
     rest = z - means[codes]
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
             random_state,

@@ -14,7 +14,7 @@ from mercer.display import Shown, first_names, warn
 from mercer.errors import ConstantColumns, InvalidInput
 from mercer.ordination.designs import added_basis, labels_of
 from mercer.ordination.maps import BATCH, TIES, Map
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling, adjusted_p_values
 from mercer.settings import RandomState, spelled
 
@@ -158,7 +158,7 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
     numbers = {n: v for n, v in columns.items() if v.dtype.kind in "iufb"}
     factors = {n: v for n, v in columns.items() if n not in numbers}
     fit = ColumnsOnMap.of(place, numbers, factors)
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
             random_state,

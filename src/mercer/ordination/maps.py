@@ -15,7 +15,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.mds.distances import unit_of
 from mercer.points import matrix_of
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import Scores
 from mercer.reading.procrustes import superposition
 from mercer.resampling import PERMUTATIONS, Resampling
@@ -188,7 +188,7 @@ def procrustes(  # noqa: PLR0913  (keywords with defaults, none of which implies
     X, Y = X / size_x, Y / size_y
     turn, agreement = superposition(Y, X, w)
     correlation = min(agreement, 1.0)
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
             random_state,

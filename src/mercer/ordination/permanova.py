@@ -14,8 +14,8 @@ from mercer.data.frames import Tidy, as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import one_of
-from mercer.ordination.designs import ORDERS, Basis, Cloud, Terms, exchanged, strata_of
-from mercer.progress import Progress, followed
+from mercer.ordination.designs import ORDERS, Basis, Cloud, Terms, exchange_rows, strata_of
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
 
@@ -189,7 +189,7 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     degrees = _degrees(terms, basis, len(cloud))
     analysis = SumsOfSquares(cloud, terms, by, basis)
     blocks = strata_of(strata, cloud)
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
             random_state,
@@ -293,7 +293,7 @@ def _permuted(analysis: SumsOfSquares, blocks: list[Array], draws: Resampling) -
         numbers = [r for r in range(part.start, part.stop) if not stop.is_set()]
         if not numbers:
             return np.zeros((0, len(analysis.terms.names)))
-        orders = (exchanged(blocks, draws.generator(r)) for r in numbers)
+        orders = (exchange_rows(blocks, draws.generator(r)) for r in numbers)
         return analysis.ratios(analysis.sums(*(analysis.columns(order) for order in orders)))
 
     return draws.in_order(work, chunks(draws.count, size))

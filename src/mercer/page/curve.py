@@ -16,7 +16,7 @@ from mercer.gp import GaussianProcess, SampledOptimum
 from mercer.kernels.base import parameters
 from mercer.page.safe_text import count_of, percent, short
 from mercer.page.sections import Picture, Section
-from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
+from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thin_points
 from mercer.pictures.surfaces import contours
 from mercer.regression.criterion_path import penalty_path as path_of
 from mercer.regression.kernel_regression import KernelRegression
@@ -205,7 +205,7 @@ def _curve(fit: Fit) -> Section:
     low, high = float(fit.x.min()), float(fit.x.max())
     room = 0.02 * (high - low)
     at = np.linspace(low - room, high + room, PLACES)
-    rows, notes = thinned(len(fit))
+    rows, notes = thin_points(len(fit))
     band = fit.band(at[:, None])
     wide = fit.band(at[:, None], observation=True)
     share = f"{100 * fit.confidence:g} % of"
@@ -250,7 +250,7 @@ def _values(fit: Fit) -> Section:
         "Each dot is an observation: across what the function says, up what was observed. The "
         "farther from the dashed line, the larger the residual."
     )
-    rows, _ = thinned(len(fit))
+    rows, _ = thin_points(len(fit))
     columns: dict[str, Any] = {"observation": list(fit.labels[rows])}
     columns |= {fit.target: fit.y[rows], "fitted": fit.fitted[rows]}
     band = fit.band(fit.x[rows])

@@ -44,7 +44,8 @@ from mercer.page.sentences import (
 )
 from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
 from mercer.pictures.clouds import SHADED
-from mercer.pictures.colours import LIMITS, coloured
+from mercer.pictures.colours import coloured
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
 
@@ -93,6 +94,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     made = model if isinstance(model, Analysis) else None
     straight = model if made is None else made.model
     data = table if made is None or table is not None else made.table
+    data = _coloured_as(data, made)
     with noted() as remarks:
         subject = subject_of(straight, data, supplementary)
         beside = None if made is None or made.curved is None else facing(made.curved, straight)
@@ -148,6 +150,17 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     said = [*(clean_remark(d.text) for d in doubts), *_remarks(subject)]
     said += map(clean_remark, dict.fromkeys(remarks))
     return {**value, "remarks": list(dict.fromkeys(said))}
+
+
+def _coloured_as(data: Any, made: Analysis | None) -> Any:
+    """Return a table with the colour that an analysis chose for it, unless one was asked for."""
+    chosen = made.table if made is not None and isinstance(made.table, Table) else None
+    if chosen is None or not isinstance(data, Table) or data.coloured is not None:
+        return data
+    if chosen.coloured not in data.names:
+        return data
+    notes = tuple(dict.fromkeys((*data.notes, *chosen.notes)))
+    return replace(data, coloured=chosen.coloured, notes=notes)
 
 
 def _opens(made: Analysis | None, curved: Subject | None) -> tuple[int, ...]:

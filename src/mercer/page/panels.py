@@ -19,10 +19,11 @@ from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
 from mercer.pictures.circle import biplot, contributions, variables
-from mercer.pictures.clouds import sampled
-from mercer.pictures.colours import LIMITS, coloured
+from mercer.pictures.clouds import sample_rows
+from mercer.pictures.colours import coloured
 from mercer.pictures.curves import shepard
 from mercer.pictures.heat_maps import heat_map
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
 from mercer.pictures.scene import Panel, Sheet
@@ -112,7 +113,7 @@ def rows_to_show(subject: Subject, most: int) -> Array:
     if n <= most:
         return np.arange(n)
     groups = coloured(_colour(subject), n).groups
-    return sampled(tuple(g.rows for g in groups), min(LIMITS.sample, most))
+    return sample_rows(tuple(g.rows for g in groups), min(LIMITS.sample, most))
 
 
 def _colour(subject: Subject) -> Any:

@@ -109,10 +109,10 @@ def escaped(label: object) -> str:
     return escape(clean(label), quote=True)
 
 
-def embedded(value: Any) -> str:
+def embed_text(value: Any) -> str:
     r"""Return a value as JSON that can stand in a script element and cannot end it.
 
-    >>> embedded({"name": "</script>"})
+    >>> embed_text({"name": "</script>"})
     '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=packed)

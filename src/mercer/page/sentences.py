@@ -303,6 +303,9 @@ PEOPLE = (
 
 def axes_in_words(subject: Subject) -> list[dict[str, Any]]:
     """Return a title and some sentences for each of the first axes, and how to read them."""
+    if isinstance(subject.model, CA):
+        axes = range(min(subject.axes, DESCRIBED))
+        return [{"title": subject.axis(k), "sentences": _of_table(subject, k)} for k in axes]
     try:
         found = describe_axes(subject.model, subject.table, axes=DESCRIBED)
     except InvalidInput:  # neither variables nor a table: individuals are all there is
@@ -324,19 +327,47 @@ def _axis_in_words(
 
 
 def _of_individuals(subject: Subject, k: int) -> str:
-    shares = subject.contributions(k)
     uniform = 1.0 / max(int(np.sum(subject.weights > 0)), 1)
-    top = [i for i in np.argsort(-shares, kind="stable")[: 2 * NAMED] if shares[i] > 2.0 * uniform]
+    shares, at = subject.contributions(k), subject.coordinates[:, k]
+    found = _opposed(shares, at, subject.names, 2.0 * uniform)
+    return found or "No individual contributes more than twice its share."
+
+
+def _of_table(subject: Subject, k: int) -> list[str]:
+    """Return which columns and which rows of a table of counts make an axis, and on which side.
+
+    Correlations of columns over the rows say nothing here: the sample is what was counted.
+    """
+    said = []
+    for one in subject.elements:
+        if one.of == "columns":
+            shares = one.measures["contrib"][:, k]
+            found = _opposed(shares, one.coordinates[:, k], one.names, 1.0 / len(one))
+            said.append(f"Columns: {found[:1].lower()}{found[1:]}")
+    shares, at = subject.contributions(k), subject.coordinates[:, k]
+    found = _opposed(shares, at, subject.names, 1.0 / len(subject))
+    return [*said, f"Rows: {found[:1].lower()}{found[1:]}"]
+
+
+def _opposed(shares: Array, at: Array, names: Sequence[str], least: float) -> str:
+    """Return who makes more than so much of an axis on each side, or nothing.
+
+    >>> _opposed(np.array([0.6, 0.1, 0.3]), np.array([1.0, 0.5, -1.0]), ["a", "b", "c"], 0.2)
+    'It opposes a to c, which together make 90 % of it.'
+    """
+    top = [i for i in np.argsort(-shares, kind="stable")[: 2 * NAMED] if shares[i] > least]
     if not top:
-        return "No individual contributes more than twice its share."
-    sides = [[i for i in top if subject.coordinates[i, k] * sign > 0][:NAMED] for sign in (1, -1)]
-    texts = [listing([clean(subject.names[i], 40) for i in side]) for side in sides if side]
+        return ""
+    sides = [[i for i in top if at[i] * sign > 0][:NAMED] for sign in (1, -1)]
+    texts = [listing([clean(names[i], 40) for i in side]) for side in sides if side]
     total = percent(float(np.sum(shares[[i for side in sides for i in side]])))
     if len(texts) == 2:
         return f"It opposes {texts[0]} to {texts[1]}, which together make {total} of it."
     side = "positive" if sides[0] else "negative"
-    makes = "which makes" if sum(map(len, sides)) == 1 else "which together make"
-    return f"On its {side} side stand out {texts[0]}, {makes} {total} of it."
+    stand, makes = "stand out", "which together make"
+    if sum(map(len, sides)) == 1:
+        stand, makes = "stands out", "which makes"
+    return f"On its {side} side {stand} {texts[0]}, {makes} {total} of it."
 
 
 Value = dict[str, Any]

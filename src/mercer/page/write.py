@@ -22,13 +22,13 @@ from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
 from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
-from mercer.page.safe_text import PAGE, clean, embedded, short
+from mercer.page.safe_text import PAGE, clean, embed_text, short
 from mercer.page.sections import Picture, Section, blank, with_sections
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import spelled
 from mercer.store.file import write_whole
 
@@ -138,7 +138,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
             yield with_sections(value, [*map_sections(straight, value), *sections])
             asked = asked if asked is not None else {}
 
-    with followed(progress, "parts") as tell:
+    with follow_work(progress, "parts") as tell:
         return _written(target, tried(tell), most_bytes, tell)
 
 
@@ -195,7 +195,7 @@ def _written(
     """Write the first page that is small enough."""
     largest = PAGE.bytes if most_bytes is None else most_bytes
     for value in tried:
-        page = rendered(value, tell).encode("utf-8")
+        page = render_page(value, tell).encode("utf-8")
         if len(page) <= largest:
             write_whole(target, [page])
             return target
@@ -205,7 +205,7 @@ def _written(
     )
 
 
-def rendered(value: Value, tell: Progress | None = None) -> str:
+def render_page(value: Value, tell: Progress | None = None) -> str:
     """Return a value as a page; ``tell`` hears of the pictures drawn."""
     jinja2 = extra("jinja2", "report", "a report")
     environment = jinja2.Environment(
@@ -234,7 +234,7 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         policy=policy([script]),
         style=markup(asset("page.css")),
         script=markup(script),
-        data=markup(embedded(_as_data(value, panels))),
+        data=markup(embed_text(_as_data(value, panels))),
     )
     return page
 

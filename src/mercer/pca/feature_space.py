@@ -8,7 +8,6 @@ inner product leaves the range of doubles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -27,7 +26,7 @@ from mercer.pca.slopes import combined_slopes
 from mercer.points import (
     SparseRows,
     as_table,
-    joined,
+    join_points,
     lies_on_disk,
     over_parts,
     readings,
@@ -163,7 +162,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         self._grand_mean += square + 2.0 * float(offsets @ b)
         self._axes = np.vstack([self._axes, -sums])
         self._barycentre = np.append(b, 1.0 - b.sum())
-        self._anchors = joined(self._anchors, seen)
+        self._anchors = join_points(self._anchors, seen)
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of individuals, centred with the means of the training ones."""
@@ -265,8 +264,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
             for name in ("vectors", "images", "feature_axes")
             for part in [getattr(found, name)]
         }
-        model: Any = copy(self)
-        model._forget()
+        model: Any = self._anew()
         model.spectrum_ = replace(found, **parts)
         for name in vars(self).keys() & {"eigenvectors_", "_axes", "_origin"}:  # batches have two
             setattr(model, name, getattr(self, name) * s)

@@ -45,7 +45,7 @@ from mercer.pca.centred_tables import (
 )
 from mercer.pca.streams import Drift, Forgotten, Moments, drift_of, drift_told
 from mercer.points import NamedRows, lies_on_disk, matrix_of
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading import Readable, Variables
 from mercer.reading.model import remark_axes, warn_constant
 from mercer.settings import whole
@@ -150,7 +150,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         ``progress`` counts the rows of each pass over a dense table, or the columns where inner
         products of rows are summed over them; the decomposition that follows has no parts.
         """
-        with followed(progress, "rows") as tell:
+        with follow_work(progress, "rows") as tell:
             return self._fit(X, sample_weight, tell)
 
     def _fit(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:
@@ -205,7 +205,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         >>> model.inertias_.round(12)
         array([1.  , 0.25])
         """
-        with followed(progress, "rows") as tell, all_or_nothing(self):
+        with follow_work(progress, "rows") as tell, all_or_nothing(self):
             return self._take_in(X, sample_weight, tell)
 
     def _take_in(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:

@@ -11,12 +11,13 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidParameter
 from mercer.pictures.clouds import Kind
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, VIOLET, Scale
+from mercer.pictures.colours import BLUE, GREY, INK, PALE, RED, VIOLET, Scale
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import (
     Elements,
     Shares,
     as_shares,
-    chosen,
+    choose_axes,
     elements_of,
     is_model,
     of_variables,
@@ -37,7 +38,7 @@ from mercer.pictures.scene import (
     Markers,
     Panel,
     Rule,
-    spanned,
+    span_of,
 )
 from mercer.reading import Individuals, Supplementary, Variables
 from mercer.settings import number, whole
@@ -137,7 +138,7 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
         spectrum = shares_of_model(values) if spectrum is None else spectrum
         values = variables_of_model(values)
     count = values.correlations.shape[1]
-    axes = chosen(axes, count, how_many=1 if np.size(axes) == 1 else 2)
+    axes = choose_axes(axes, count, how_many=1 if np.size(axes) == 1 else 2)
     shares = as_shares(spectrum)
     rows, notes = kept(values, axes, least, most)
     x, y = _correlations(values, axes)[rows].T
@@ -237,7 +238,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
         rows=rows,
         title=title,
     )
-    axes = chosen(axes, read.coordinates.shape[1])
+    axes = choose_axes(axes, read.coordinates.shape[1])
     notes: list[str] = []
     marks: list[Mark] = []
     if isinstance(of, Variables):
@@ -253,7 +254,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
     tips = [mark for mark in marks if isinstance(mark, Arrows | Markers)]
     x, y = (
-        spanned(np.array(side.limits), *(getattr(tip, name) for tip in tips), margin=0.02)
+        span_of(np.array(side.limits), *(getattr(tip, name) for tip in tips), margin=0.02)
         for name, side in (("x", base.x), ("y", base.y))
     )
     return replace(
@@ -339,10 +340,12 @@ def contributions(
     """
     is_one = isinstance(values, Elements)
     total = values.coordinates.shape[1] if is_one else len(values.inertias)  # type: ignore[union-attr]
-    listed = chosen([axes] if is_one else axes, total, how_many=1 if is_one else None)
+    listed = choose_axes([axes] if is_one else axes, total, how_many=1 if is_one else None)
     shares, names, count = _contributed(values, listed)
     order = np.argsort(-shares, kind="stable")[: whole(most, "most", least=1)]
-    uniform = 1.0 / max(count, 1)
+    # Elements of one kind, such as the numbers of a mixed analysis, may make a part of an axis.
+    whole_axis = float(np.nansum(shares)) if is_one else 1.0
+    uniform = whole_axis / max(count, 1)
     places = np.arange(len(order), 0, -1).astype(float)
     colours = tuple(BLUE if shares[i] >= uniform else PALE for i in order)
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)

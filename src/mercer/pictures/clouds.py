@@ -8,7 +8,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import LIMITS, Coloured, Scale
+from mercer.pictures.colours import Coloured, Scale
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Field
 from mercer.settings import CONFIDENCE, confidence_of
 
@@ -186,11 +187,11 @@ def density(xy: Array, limits: tuple[tuple[float, float], tuple[float, float]]) 
     return Field((x[:-1] + x[1:]) / 2, (y[:-1] + y[1:]) / 2, scale, "density")
 
 
-def sampled(groups: tuple[Array, ...], count: int = LIMITS.sample, seed: int = 0) -> Array:
+def sample_rows(groups: tuple[Array, ...], count: int = LIMITS.sample, seed: int = 0) -> Array:
     """Return rows drawn from each group in proportion to its size, at least one of each.
 
     >>> big, small = np.arange(990), np.arange(990, 1000)
-    >>> rows = sampled((big, small), 100)
+    >>> rows = sample_rows((big, small), 100)
     >>> len(rows), int(np.sum(rows >= 990))
     (100, 1)
     """
@@ -217,10 +218,10 @@ SHADED = "The shading is the density of all"
 """How the note of a map begins that does not draw everyone, which each such map has."""
 
 
-def thinned(colours: Coloured, count: int, rows: Array | None = None) -> tuple[Array, str]:
+def thin_crowd(colours: Coloured, count: int, rows: Array | None = None) -> tuple[Array, str]:
     """Return the rows of a crowd to draw, unless they are given, and the sentence that says so."""
     groups = tuple(g.rows for g in colours.groups) or (np.arange(count),)
-    rows = sampled(groups) if rows is None else rows
+    rows = sample_rows(groups) if rows is None else rows
     how = f"within each {colours.title or 'group'}" if len(groups) > 1 else "at random"
     return rows, (
         f"{SHADED} {spaced(count)} individuals; the points are a sample "

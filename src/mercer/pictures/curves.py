@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALETTE
+from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     Axis,
     Band,
@@ -21,7 +22,7 @@ from mercer.pictures.scene import (
     Panel,
     Rule,
     Sheet,
-    spanned,
+    span_of,
 )
 
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
@@ -69,7 +70,7 @@ def curves(  # noqa: PLR0913  (what to show is an argument each, none of which i
         marks.append(Markers(p[:, 0], p[:, 1], colour=INK, size=5.0, opacity=1.0))
         heights.append(p[:, 1])
         places.append(p[:, 0])
-    sides = Axis(names[0], spanned(*places, margin=0.02)), Axis(names[1], spanned(*heights))
+    sides = Axis(names[0], span_of(*places, margin=0.02)), Axis(names[1], span_of(*heights))
     return Panel(tuple(marks), sides[0], sides[1], title=title, notes=notes)
 
 
@@ -104,8 +105,8 @@ def shepard(values: Any, *, title: str = "Shepard diagram") -> Panel:
         Markers(given[rows], found[rows], colour=BLUE, size=4.0, opacity=0.6, name="distances"),
         Lines(given[order], fitted[order], colour=ORANGE, width=2.0, name="disparities"),
     )
-    x = Axis("dissimilarity", spanned(given, np.zeros(1)))
-    y = Axis("distance on the map", spanned(found, fitted, np.zeros(1)))
+    x = Axis("dissimilarity", span_of(given, np.zeros(1)))
+    y = Axis("distance on the map", span_of(found, fitted, np.zeros(1)))
     return Panel(marks, x, y, title=title, notes=notes)
 
 
@@ -119,10 +120,10 @@ CRITERIA = {
 }
 
 
-def thinned(count: int) -> tuple[slice, tuple[str, ...]]:
+def thin_points(count: int) -> tuple[slice, tuple[str, ...]]:
     """Return which of so many points are drawn, and what to say of it.
 
-    >>> thinned(12_000)
+    >>> thin_points(12_000)
     (slice(None, None, 3), ('One point of every 3 is drawn.',))
     """
     step = -(-count // MOST) if count else 1
@@ -148,7 +149,7 @@ def residuals(
     x, y = real_array(at, "at"), real_array(values, "values")
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInput(f"there are residuals of shape {y.shape} at places of shape {x.shape}")
-    rows, notes = thinned(len(x))
+    rows, notes = thin_points(len(x))
     shown = None if names is None else tuple(names)[rows]
     marks: list[Mark] = [
         Markers(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown),
@@ -162,7 +163,7 @@ def residuals(
             Rule(two, colour=ORANGE, name="two standard deviations of the noise"),
         ]
         ends.append(np.array([-two, two]))
-    sides = Axis(name, spanned(x, margin=0.02)), Axis("residual", spanned(*ends))
+    sides = Axis(name, span_of(x, margin=0.02)), Axis("residual", span_of(*ends))
     return Panel(tuple(marks), sides[0], sides[1], title=title, notes=notes)
 
 
@@ -193,7 +194,7 @@ def penalty_path(
         heights = real_array(values, name)
         is_log = bool(np.all(heights > 0)) and float(heights.max()) > 30.0 * float(heights.min())
         line = Lines(penalties, heights, colour=BLUE, width=1.8)
-        up = Axis(name, spanned(heights, is_log=is_log), is_log=is_log)
+        up = Axis(name, span_of(heights, is_log=is_log), is_log=is_log)
         panels.append(Panel((line, *mark), side, up))
     notes = () if mark or chosen is None else ("The chosen penalty is infinite: a line.",)
     return Sheet(tuple(panels), 2, title, notes, cell=(4.8, 3.6))
@@ -209,8 +210,8 @@ def against_observed(
     array([1., 2.])
     """
     x, y = real_array(fitted, "fitted"), real_array(observed, "observed")
-    rows, notes = thinned(len(x))
-    ends = spanned(x, y)
+    rows, notes = thin_points(len(x))
+    ends = span_of(x, y)
     shown = None if names is None else tuple(names)[rows]
     line = Lines(np.array(ends), np.array(ends), colour=GREY, dash="dashed", name="equal")
     points = Markers(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown)

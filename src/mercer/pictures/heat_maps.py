@@ -12,7 +12,8 @@ from mercer.compare.consensus import Consensus
 from mercer.compare.dependence import Dependence
 from mercer.compare.several import Comparison
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREY, LIMITS, PALE, RED, Scale, coloured, hexes
+from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, coloured, hexes
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import percent
 from mercer.pictures.scene import (
     Arrows,
@@ -28,18 +29,18 @@ from mercer.pictures.scene import (
     Rule,
     Sheet,
     Texts,
-    spanned,
+    span_of,
 )
 
 
-def seriated(matrix: Array, groups: Sequence[Array] | None = None) -> Array:
+def seriate(matrix: Array, groups: Sequence[Array] | None = None) -> Array:
     r"""Return an order of rows: group by group, within each along the first axis.
 
     The first axis is that of the centred similarities :math:`HKH`; groups stand in the order of
     their means on it.
 
     >>> K = np.array([[1.0, 0.0, 0.9], [0.0, 1.0, 0.1], [0.9, 0.1, 1.0]])
-    >>> seriated(K).tolist() in ([0, 2, 1], [1, 2, 0])
+    >>> seriate(K).tolist() in ([0, 2, 1], [1, 2, 0])
     True
     """
     centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
@@ -128,7 +129,7 @@ def _order(K: Array, groups: Sequence[Array] | None, order: str) -> Array:
         raise InvalidParameter(f"order must be one of {', '.join(_ORDERS)}, found {order!r}")
     if order == "given":
         return np.arange(len(K)) if groups is None else np.concatenate(list(groups))
-    return seriated(K if order == "similarity" else -0.5 * K**2, groups)
+    return seriate(K if order == "similarity" else -0.5 * K**2, groups)
 
 
 def _averaged(K: Array) -> tuple[Array, int]:
@@ -239,7 +240,7 @@ def agreement(found: Comparison, *, title: str = "Alignments of the kernels") ->
     ('0.74', 'p = 0.050')
     """
     C, n = found.alignments, len(found.names)
-    rows = seriated(C) if n > 2 else np.arange(n)
+    rows = seriate(C) if n > 2 else np.arange(n)
     shown = C[np.ix_(rows, rows)]
     at = np.arange(n).astype(float)
     scale = Scale(shown, "alignment", "diverging" if C.min() < 0.0 else "sequential")
@@ -330,7 +331,7 @@ def kernel_map(found: Comparison, *, title: str = "Map of the kernels (interstru
 
 @Drawing
 def chance(found: Dependence, *, title: str = "") -> Panel:
-    """What permutations, or random multipliers, gave, and what was observed.
+    """The values of permutations, or of random multipliers, and the observed one.
 
     >>> from mercer import rv
     >>> x = np.arange(12.0)[:, None]
@@ -359,7 +360,7 @@ def chance(found: Dependence, *, title: str = "") -> Panel:
                 name=f"observed {found.statistic:.3g}",
             ),
         ),
-        Axis(found.measure, spanned(found.null, np.array([found.statistic]))),
+        Axis(found.measure, span_of(found.null, np.array([found.statistic]))),
         Axis(draws, (0.0, 1.1 * float(counts.max()))),
         title=title or f"{found.measure} {found.statistic:.3g}{p}",
         notes=(f"{found.individuals} individuals; {found.how}.",),

@@ -14,8 +14,9 @@ from mercer.pca.axis_points import PLACES, AxisPoints
 from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import AxisSlopes
 from mercer.pictures.circle import percents
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, PALETTE, RED
-from mercer.pictures.models import as_shares, chosen
+from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE, RED
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import as_shares, choose_axes
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import (
     Axis,
@@ -29,7 +30,7 @@ from mercer.pictures.scene import (
     Panel,
     Sheet,
     Texts,
-    spanned,
+    span_of,
 )
 from mercer.reading.links import percent, short
 from mercer.settings import LEVEL, whole
@@ -80,7 +81,7 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     'Petal.Length'
     """
     read = as_individuals(values)
-    axes = chosen(axes, read.coordinates.shape[1])
+    axes = choose_axes(axes, read.coordinates.shape[1])
     k = [a - 1 for a in axes]
     if len(of.arrows) != len(read) or of.arrows.shape[2] < max(axes):
         raise InvalidInput(
@@ -115,8 +116,8 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     lines = [mark for mark in marks if isinstance(mark, Lines)]
     return Panel(
         tuple(marks),
-        Axis(base.x.title, spanned(np.array(base.x.limits), *(m.x for m in lines), margin=0.02)),
-        Axis(base.y.title, spanned(np.array(base.y.limits), *(m.y for m in lines), margin=0.02)),
+        Axis(base.x.title, span_of(np.array(base.x.limits), *(m.x for m in lines), margin=0.02)),
+        Axis(base.y.title, span_of(np.array(base.y.limits), *(m.y for m in lines), margin=0.02)),
         title=title,
         notes=(note, *base.notes),
         is_equal=True,
@@ -280,7 +281,7 @@ def _limits(values: AxisPoints) -> tuple[float, float]:
     """Return limits that leave room for the longest number on both sides."""
     ends = values.points[:, [LOW, HIGH]].ravel().tolist()
     room = MARK + LETTER * max(len(short(v)) for v in ends)
-    return spanned(values.standardised, margin=room / (1.0 - 2.0 * room))
+    return span_of(values.standardised, margin=room / (1.0 - 2.0 * room))
 
 
 def _numbers(where: Array, units: Array, at: Array, width: float) -> Texts:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from mercer.check import Array
-from mercer.pictures.colours import LIMITS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Labels, Markers, Panel
 
 WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}
@@ -182,7 +182,7 @@ class _Tried(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """What a panel holds already: labels, points and lines. It is asked of all places at once."""
+    """The places that a panel has taken: labels, points and lines, asked for all at once."""
 
     box: tuple[float, float]
     taken: list[Placed]

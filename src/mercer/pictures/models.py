@@ -150,10 +150,10 @@ def shares_of(values: Array, total: float | None) -> Shares:
     return Shares(positive / whole_total if whole_total > 0 else positive)
 
 
-def chosen(axes: Any, count: int, *, how_many: int | None = 2) -> tuple[int, ...]:
+def choose_axes(axes: Any, count: int, *, how_many: int | None = 2) -> tuple[int, ...]:
     """Return axes counted from 1, a number being so many first ones, or say which there are.
 
-    >>> chosen((1, 3), 5), chosen(2, 5)
+    >>> choose_axes((1, 3), 5), choose_axes(2, 5)
     ((1, 3), (1, 2))
     """
     axes = range(1, whole(axes, "axes", least=1) + 1) if np.ndim(axes) == 0 else axes

@@ -9,9 +9,10 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.clouds import Kind, density, ellipse, hull, is_elliptic, thinned
-from mercer.pictures.colours import INK, LIMITS, RED, Coloured, Scale, coloured
-from mercer.pictures.models import as_shares, axis, chosen, is_model, shares_of_model
+from mercer.pictures.clouds import Kind, density, ellipse, hull, is_elliptic, thin_crowd
+from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import as_shares, axis, choose_axes, is_model, shares_of_model
 from mercer.pictures.scene import (
     Axis,
     Drawing,
@@ -22,7 +23,7 @@ from mercer.pictures.scene import (
     Mark,
     Markers,
     Panel,
-    spanned,
+    span_of,
 )
 from mercer.reading import Individuals, Outliers, Supplementary
 from mercer.settings import CONFIDENCE
@@ -157,10 +158,10 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
         spectrum = shares_of_model(values) if spectrum is None else spectrum
         values = values.individuals_
     read = as_individuals(values, names)
-    axes = chosen(axes, read.coordinates.shape[1], how_many=1 if np.size(axes) == 1 else 2)
+    axes = choose_axes(axes, read.coordinates.shape[1], how_many=1 if np.size(axes) == 1 else 2)
     shares, plane = as_shares(spectrum), Plane.of(read, axes)
     passive = _passive(supplementary, axes)
-    limits = spanned(plane.xy[:, 0], passive[:, 0]), spanned(plane.xy[:, 1], passive[:, 1])
+    limits = span_of(plane.xy[:, 0], passive[:, 0]), span_of(plane.xy[:, 1], passive[:, 1])
     shown = None if rows is None else np.asarray(rows, int)
     marks, notes = _cloud(plane, plane.colours(colour), limits, shown)
     if isinstance(colour, str):  # what the colour means belongs to this plane
@@ -207,7 +208,7 @@ def _cloud(
     is_crowd = count > LIMITS.points if rows is None else len(rows) < count
     if not is_crowd:
         return list(clouds(plane.xy, colours, labels)), []
-    drawn, note = thinned(colours, count, rows)
+    drawn, note = thin_crowd(colours, count, rows)
     marks: list[Mark] = [density(plane.xy, limits)]
     marks += clouds(plane.xy, colours, labels, rows=drawn, size=2.5, opacity=0.6)
     return marks, [note]
@@ -305,7 +306,7 @@ def _holding(
     """Return limits that hold the lines too."""
     x = [np.array(limits[0])] + [line.x for line in lines if isinstance(line, Lines)]
     y = [np.array(limits[1])] + [line.y for line in lines if isinstance(line, Lines)]
-    return spanned(*x, margin=0.01), spanned(*y, margin=0.01)
+    return span_of(*x, margin=0.01), span_of(*y, margin=0.01)
 
 
 def _parts(given: Supplementary | Individuals | None) -> Supplementary:
@@ -433,8 +434,8 @@ def outliers(
     said = told_outliers(found)
     return Panel(
         tuple(marks),
-        Axis("distance to the barycentre", spanned(at[:, 0], np.zeros(1))),
-        Axis(f"distance to the {'axes' if is_away else 'first plane'}", spanned(away, np.zeros(1))),
+        Axis("distance to the barycentre", span_of(at[:, 0], np.zeros(1))),
+        Axis(f"distance to the {'axes' if is_away else 'first plane'}", span_of(away, np.zeros(1))),
         title=title,
         notes=(said,),
     )

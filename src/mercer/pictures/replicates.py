@@ -8,7 +8,7 @@ from mercer.check import Array
 from mercer.networks.needed_replicates import MOST_REPLICATES, Needed
 from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
-from mercer.pictures.heat_maps import seriated
+from mercer.pictures.heat_maps import seriate
 from mercer.pictures.models import percent
 from mercer.pictures.scene import (
     Axis,
@@ -24,7 +24,7 @@ from mercer.pictures.scene import (
     Sheet,
     Texts,
     logarithmic,
-    spanned,
+    span_of,
 )
 
 FURTHEST = 3
@@ -184,8 +184,8 @@ def replicate_map(
     )
     return Panel(
         tuple(marks),
-        Axis(titles[0], spanned(x)),
-        Axis(titles[1], spanned(y)),
+        Axis(titles[0], span_of(x)),
+        Axis(titles[1], span_of(y)),
         title=title,
         notes=notes,
         is_equal=True,
@@ -263,7 +263,7 @@ def replicate_networks(
     """
     weights = [network.weights for network in study.networks.values()]
     genes = _heaviest(np.mean([np.abs(w) for w in weights], axis=0))
-    order = genes[seriated(np.mean([np.abs(w[np.ix_(genes, genes)]) for w in weights], axis=0))]
+    order = genes[seriate(np.mean([np.abs(w[np.ix_(genes, genes)]) for w in weights], axis=0))]
     largest = max(float(np.abs(w).max()) for w in weights) or 1.0
     at, n = np.arange(len(order)).astype(float), len(order)
     ticks = tuple((float(i), study.genes[g]) for i, g in enumerate(order)) if n <= NAMED else ()

@@ -316,10 +316,10 @@ def sheet(
     return Sheet(panels, min(columns, max(1, len(panels))), title, cell=cell)
 
 
-def spanned(*values: Array, margin: float = 0.06, is_log: bool = False) -> tuple[float, float]:
+def span_of(*values: Array, margin: float = 0.06, is_log: bool = False) -> tuple[float, float]:
     """Return limits that hold all finite values, with a margin on both sides.
 
-    >>> spanned(np.array([0.0, 10.0]), margin=0.1)
+    >>> span_of(np.array([0.0, 10.0]), margin=0.1)
     (-1.0, 11.0)
     """
     every = np.concatenate([np.ravel(v) for v in values]) if values else np.zeros(0)
@@ -348,12 +348,12 @@ def logarithmic(title: str, limits: tuple[float, float]) -> Axis:
     return Axis(title, limits, is_log=True, ticks=shown)
 
 
-def equalised(
+def equal_axes(
     x: tuple[float, float], y: tuple[float, float], shape: tuple[float, float]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return limits widened until a unit is as long on both sides of a box of a given shape.
 
-    >>> equalised((0.0, 1.0), (0.0, 1.0), (200.0, 100.0))
+    >>> equal_axes((0.0, 1.0), (0.0, 1.0), (200.0, 100.0))
     ((-0.5, 1.5), (0.0, 1.0))
     """
     width, height = x[1] - x[0], y[1] - y[0]

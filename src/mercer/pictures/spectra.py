@@ -10,8 +10,9 @@ from mercer.check import Array, real_array
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALE, PALETTE, RED
+from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import ROUNDING, inertias_of_model, is_model, percent, shares_of
 from mercer.pictures.scene import (
     Axis,
@@ -25,7 +26,7 @@ from mercer.pictures.scene import (
     Rule,
     Texts,
     logarithmic,
-    spanned,
+    span_of,
 )
 from mercer.settings import number, whole
 from mercer.stability import ParameterPath
@@ -150,8 +151,8 @@ def _null(
 
 def _heights(heights: list[Array], is_log: bool) -> tuple[float, float]:
     if is_log:
-        return spanned(*heights, is_log=True)
-    low, high = spanned(np.zeros(1), *heights, margin=0.1)
+        return span_of(*heights, is_log=True)
+    low, high = span_of(np.zeros(1), *heights, margin=0.1)
     return (low if min(h.min(initial=0.0) for h in heights) < 0 else 0.0), high
 
 
@@ -186,7 +187,7 @@ def _written(
 def _counted(k: Array, p_values: Array | None, is_log: bool) -> Axis:
     """Return the axis that counts axes, with a p-value below each number."""
     if is_log:
-        return Axis("axis", spanned(k.astype(float), is_log=True), is_log=True)
+        return Axis("axis", span_of(k.astype(float), is_log=True), is_log=True)
     step = -(-len(k) // LIMITS.ticks)
     has_p = p_values is not None
     ticks = tuple(
@@ -233,7 +234,7 @@ def eigenvalues(values: Any, *, title: str = "Eigenvalues") -> Panel:
     step = -(-len(k) // LIMITS.ticks)
     ticks = tuple((float(i), str(i)) for i in k.tolist()[::step])
     x = Axis("axis", (0.4, len(k) + 0.6), ticks=ticks)
-    y = Axis("eigenvalue", spanned(found, np.zeros(1)))
+    y = Axis("eigenvalue", span_of(found, np.zeros(1)))
     mass = -found[is_low].sum() / np.abs(found).sum() if is_low.any() else 0.0
     said = f"{int(is_low.sum())} eigenvalues are negative, with {percent(mass)} of Σ|λ|."
     return Panel(tuple(marks), x, y, title=title, notes=(said,) if is_low.any() else ())
@@ -290,7 +291,7 @@ def bandwidth_path(
     ]
     if chosen is not None:
         marks.append(Rule(float(chosen), is_level=False, name=f"bandwidth {chosen:.3g}"))
-    x = logarithmic("bandwidth", spanned(h, margin=0.02, is_log=True))
+    x = logarithmic("bandwidth", span_of(h, margin=0.02, is_log=True))
     y = Axis("share of the inertia", (0.0, min(1.02, 1.1 * float(shares.max()) or 1.0)))
     return Panel(tuple(marks), x, y, title=title)
 
@@ -331,7 +332,7 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
     name = spoken(path.parameter)
     title = title or f"Axes along {name}"
     name += ", times that of the model" if path.is_factor else ""
-    ends = spanned(path.values, margin=0.02, is_log=is_log)
+    ends = span_of(path.values, margin=0.02, is_log=is_log)
     x = logarithmic(name, ends) if is_log else Axis(name, ends)
     most = min(1.02, 1.1 * float(shares.max()) or 1.0)
     y = Axis("share of the inertia", (0.0, most), ticks=percents(most))

@@ -12,10 +12,11 @@ from mercer.check import Array, real_array
 from mercer.display import in_ranges
 from mercer.errors import InvalidInput
 from mercer.pictures.clouds import Ellipse, ellipse, outline
-from mercer.pictures.colours import BLUE, INK, LIMITS, PALE, RED
-from mercer.pictures.models import as_shares, chosen
+from mercer.pictures.colours import BLUE, INK, PALE, RED
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import as_shares, choose_axes
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
-from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Markers, Panel, spanned
+from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Markers, Panel, span_of
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE, whole
 from mercer.stability import Bootstrap, Jackknife
@@ -58,11 +59,11 @@ def bootstrap(  # noqa: PLR0913  (what to show is an argument each, none of whic
     """
     if isinstance(values, Bootstrap):
         read = as_individuals(values.coordinates, values.names)
-        axes = chosen(axes, read.coordinates.shape[1])
+        axes = choose_axes(axes, read.coordinates.shape[1])
         return _panel(read, axes, _covering(values, axes), _said(values), spectrum, colour, labels)
     read = as_individuals(values, names)
     cloud = real_array(() if replicates is None else replicates, "replicates")
-    axes = chosen(axes, read.coordinates.shape[1])
+    axes = choose_axes(axes, read.coordinates.shape[1])
     if cloud.ndim != 3 or cloud.shape[1] != len(read) or cloud.shape[2] < max(axes):
         raise InvalidInput(
             f"replicates must have the shape R x {len(read)} x axes, found {cloud.shape}"
@@ -122,8 +123,8 @@ def _panel(  # noqa: PLR0913, PLR0917  (what both ways to ask for the picture ha
     if without:
         more = f" and {len(without) - LISTED} more" if len(without) > LISTED else ""
         notes += (f"No ellipse for {', '.join(without[:LISTED])}{more}.",)
-    x = spanned(np.array(base.x.limits), *(line.x for line in lines), margin=0.01)
-    y = spanned(np.array(base.y.limits), *(line.y for line in lines), margin=0.01)
+    x = span_of(np.array(base.x.limits), *(line.x for line in lines), margin=0.01)
+    y = span_of(np.array(base.y.limits), *(line.y for line in lines), margin=0.01)
     return Panel(
         (*lines, *base.marks),
         replace(base.x, limits=x, axis=None),

@@ -11,8 +11,9 @@ import numpy as np
 
 from mercer.check import Array, finite, real_array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREEN, INK, LIMITS, RED, Scale, coloured
-from mercer.pictures.models import as_shares, chosen, is_model, shares_of_model
+from mercer.pictures.colours import BLUE, GREEN, INK, RED, Scale, coloured
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import as_shares, choose_axes, is_model, shares_of_model
 from mercer.pictures.planes import as_individuals, clouds
 from mercer.pictures.scene import (
     Axis,
@@ -25,7 +26,7 @@ from mercer.pictures.scene import (
     Sheet,
     Surface,
     logarithmic,
-    spanned,
+    span_of,
 )
 from mercer.reading import Variables
 from mercer.settings import whole
@@ -61,7 +62,7 @@ def contours(  # noqa: PLR0913  (what to show is an argument each, none of which
     if points is not None:
         p = real_array(points, "points")
         marks.append(Markers(p[:, 0], p[:, 1], colour=INK, size=4.0))
-    limits = spanned(across, margin=0.0), spanned(up, margin=0.0)
+    limits = span_of(across, margin=0.0), span_of(up, margin=0.0)
     side = logarithmic if is_log else Axis
     sides = [side(name, span) for name, span in zip(names, limits, strict=True)]
     return Panel(tuple(marks), sides[0], sides[1], title=title)
@@ -96,7 +97,7 @@ def surface(
                 f"points of a surface need x, y and a height each, found shape {p.shape}"
             )
         marks.append(Markers(p[:, 0], p[:, 1], p[:, 2], colour=INK, size=4.0))
-    sides = [Axis(n, spanned(v, margin=0.0)) for n, v in (("x", across), ("y", up), (what, field))]
+    sides = [Axis(n, span_of(v, margin=0.0)) for n, v in (("x", across), ("y", up), (what, field))]
     return Panel(tuple(marks), sides[0], sides[1], sides[2], title=title, size=(6.0, 5.0))
 
 
@@ -163,7 +164,7 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
     if data.ndim != 2 or max(on) >= data.shape[1] or len(set(on)) < len(on):
         raise InvalidParameter(f"on must name two columns of points of shape {data.shape}")
     size = whole(grid, "grid", least=2)
-    ends = [spanned(data[:, j]) for j in on]
+    ends = [span_of(data[:, j]) for j in on]
     try:
         sides, heights = _on_grid(transform, data, on, ends, size)
     except InvalidInput:  # there are no such values, as there are no counts below 0
@@ -172,7 +173,9 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
     called = [f"x{j + 1}" for j in on] if names is None else [str(names[j]) for j in on]
     edges = [Axis(name, span) for name, span in zip(called, ends, strict=True)]
     count = heights.shape[1]
-    listed = chosen(range(1, min(count, 9) + 1) if axes is None else axes, count, how_many=None)
+    listed = choose_axes(
+        range(1, min(count, 9) + 1) if axes is None else axes, count, how_many=None
+    )
     shown = np.arange(len(data)) if rows is None else np.asarray(rows, int)
     colours, shares = coloured(colour, len(data)), as_shares(spectrum)
     of_points = np.asarray(transform(data)).real if len(on) == 1 else None
@@ -208,7 +211,7 @@ def _function(
     """Return a coordinate over two variables as contours, over one as a curve."""
     if len(sides) == 1:
         curve = Lines(sides[0], heights, colour=INK)
-        tall = spanned(heights, *(m.y for m in marks if isinstance(m, Markers)))
+        tall = span_of(heights, *(m.y for m in marks if isinstance(m, Markers)))
         return Panel((curve, *marks), edges[0], Axis(title, tall), title=title)
     field = Field(sides[0], sides[1], Scale(heights, "", "diverging"), "contour")
     return Panel((field, *marks), edges[0], edges[1], title=title)
@@ -247,10 +250,10 @@ def space(
     'Dim 3 (20.0 %)'
     """
     read, shares = as_individuals(values), as_shares(spectrum)
-    axes = chosen(axes, read.coordinates.shape[1], how_many=3)
+    axes = choose_axes(axes, read.coordinates.shape[1], how_many=3)
     at = read.coordinates[:, [a - 1 for a in axes]].real
     marks = clouds(at, coloured(colour, len(at)), read.labels)
-    sides = [Axis(shares.title(a), spanned(v)) for a, v in zip(axes, at.T, strict=True)]
+    sides = [Axis(shares.title(a), span_of(v)) for a, v in zip(axes, at.T, strict=True)]
     return Panel(
         marks,
         sides[0],
@@ -285,10 +288,10 @@ def four_panels(
     shares = as_shares(spectrum)
     several = values if isinstance(values, Mapping) else {"": values}
     tables = {name: _table(v) for name, v in several.items()}
-    axes = chosen(axes, min(t.shape[1] for t in tables.values()), how_many=3)
+    axes = choose_axes(axes, min(t.shape[1] for t in tables.values()), how_many=3)
     k = [a - 1 for a in axes]
     titles = [str(names[i]) for i in k] if names is not None else [shares.title(a) for a in axes]
-    limits = [spanned(*(t[:, i] for t in tables.values())) for i in k]
+    limits = [span_of(*(t[:, i] for t in tables.values())) for i in k]
     sides = [Axis(t, span) for t, span in zip(titles, limits, strict=True)]
     panels = [Panel(_compared(tables, k, colour), sides[0], sides[1], sides[2])]
     for i, j in ((0, 1), (0, 2), (1, 2)):

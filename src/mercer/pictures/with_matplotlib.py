@@ -12,8 +12,9 @@ import numpy as np
 
 from mercer.data.extras import extra
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import FRAME, GREY, GRID, LIMITS, QUIET, ZERO, Scale, hexes, legible
+from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     INCH,
     Arrows,

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.data.extras import extra
 from mercer.pictures.colours import GREY, PALE, QUIET, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements
-from mercer.pictures.scene import INCH, PIXELS, Axis, Labels, Panel, Rule, Sheet, equalised
+from mercer.pictures.scene import INCH, PIXELS, Axis, Labels, Panel, Rule, Sheet, equal_axes
 from mercer.pictures.traces import TRACES, Trace, line, safe
 
 PICTURE = ["toImage"]
@@ -149,7 +149,7 @@ class _Cell:
     def _limits(self, panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
         if not panel.is_equal or panel.keeps_limits:
             return panel.x.limits, panel.y.limits
-        return equalised(panel.x.limits, panel.y.limits, self.box)
+        return equal_axes(panel.x.limits, panel.y.limits, self.box)
 
     def _sides(self, panel: Panel) -> None:
         x, y = self._limits(panel)

@@ -14,7 +14,6 @@ from mercer.pictures.colours import (
     FRAME,
     GRID,
     INK,
-    LIMITS,
     MARKERS,
     PALE,
     PALETTE,
@@ -24,6 +23,7 @@ from mercer.pictures.colours import (
     Scale,
 )
 from mercer.pictures.labels import ALWAYS, FAR, GAP, REACH, SIDES, WAYS
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
 from mercer.settings import CONFIDENCE
 

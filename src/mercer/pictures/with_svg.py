@@ -44,7 +44,7 @@ from mercer.pictures.scene import (
     Sheet,
     Surface,
     Texts,
-    equalised,
+    equal_axes,
 )
 
 XML = 'xmlns="http://www.w3.org/2000/svg"'
@@ -173,7 +173,7 @@ class _Frame:
             start, head = start + (end - start - w) / 2, head + (foot - head - h) / 2
             end, foot = start + w, head + h
         elif panel.is_equal:
-            x, y = equalised(x, y, (end - start, foot - head))
+            x, y = equal_axes(x, y, (end - start, foot - head))
         self.box = (start, head, end - start, foot - head)
         self.x = _Side(panel.x, x, (start, end), 70.0)
         self.y = _Side(panel.y, y, (foot, head), 50.0)

@@ -25,7 +25,7 @@ from mercer.preimages.fixed_point import (
     profile_of,
 )
 from mercer.preimages.quasi_newton import descend
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.settings import nonnegative, number, spelled, whole
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
@@ -148,7 +148,7 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
         whole(steps, "steps", least=1),
         number(tol, "tol", above=0.0),
     )
-    with followed(progress, "starts") as tell:
+    with follow_work(progress, "starts") as tell:
         return _found(model, scores, method, replace(search, tell=tell), kernel, penalty)
 
 

@@ -363,7 +363,7 @@ def scatters(coordinates: Array, weights: Array, unit: float) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Supplementary(Shown):
-    """What was projected on axes it did not help to find; None where nothing was given."""
+    """Supplementary elements, projected on axes that others made; None where nothing was given."""
 
     facts: ClassVar[Mapping[str, str]] = {
         "individuals": "new rows",

@@ -19,7 +19,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.points import Rows
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.axis_values import Categories
 from mercer.reading.links import (
     AxesDescription,
@@ -129,7 +129,7 @@ def describe_axes(
     found, more = _tested(scores, columns, spaces)
     links = _corrected_by_kind([link for part in found for link in part], correction)
     if R is not None:
-        with followed(progress, "permutations") as tell:
+        with follow_work(progress, "permutations") as tell:
             draws = Resampling.of(R, random_state, threads=1, progress=tell)
             links = _by_permutation(scores, columns, spaces, links, correction, draws)
         seed = draws.seed

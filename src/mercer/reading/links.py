@@ -233,7 +233,7 @@ def _lie(links: list[Link]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AxesDescription(Shown):
-    """What characterises each axis.
+    """The columns that characterise each axis.
 
     ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them, and ``seed``
     repeats the permutations if there were any. ``str()`` gives all sentences, `table` all tests.

@@ -39,7 +39,7 @@ from mercer.spectrum import Spectrum
 
 
 class DataNames(NamedTuple):
-    """What the data of a model are called, and the library of data frames that they came from."""
+    """The names in the data of a model, and the library of data frames that they came from."""
 
     rows: tuple[str, ...] | None
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class DataNames(NamedTuple):
 
 
 class FittedAxes(Protocol):
-    """What those who read a model with axes may ask of it, beside its fitted attributes.
+    """The questions that readers may ask a model with axes, beside its fitted attributes.
 
     Importance, slopes, points along axes and pictures know no more of a model than this.
     """

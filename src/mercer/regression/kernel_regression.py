@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.regression.convex import ConvexOptimum, optima_of
+from mercer.regression.limits import Limits
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.observations import WeightedTargets, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
@@ -30,25 +31,6 @@ from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.solve import Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How large matrices are stored, and how a penalty is looked for.
-
-    >>> Limits().folds
-    5
-    """
-
-    stored: int = 8_000
-    """Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
-
-    folds: int = 5
-    """Parts of the data, each of which is predicted from the others in cross-validation."""
-
-    span: tuple[float, float] = (-8.0, 2.0)
-    """Decimal logarithms of the penalties tried, times `natural` and the mean k(x, x)."""
-
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Targets this near to the null space, relatively, lie in it."""

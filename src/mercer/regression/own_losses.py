@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.callables import called, real_values
+from mercer.callables import call_function, real_values
 from mercer.check import UNIT, Array
 from mercer.errors import InvalidParameter
 from mercer.regression.loss_functions import FUNCTION, NAMES, Loss
@@ -110,8 +110,8 @@ def _tried(
 ) -> tuple[Array, Array, Array]:
     """Return a loss and its two derivatives, refusing what is not one finite number for each f."""
     with np.errstate(all="ignore"):
-        values = _doubles_of(called(value, "value", "arrays y and f", y, f), "value")
-        given = called(derivatives, "derivatives", "arrays y and f", y, f)
+        values = _doubles_of(call_function(value, "value", "arrays y and f", y, f), "value")
+        given = call_function(derivatives, "derivatives", "arrays y and f", y, f)
     if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
         raise InvalidParameter(
             "derivatives must return two arrays, the first and the second derivative in f, and "
@@ -220,7 +220,7 @@ def _refuse_conjugate(
     """Refuse a conjugate for which Fenchel and Young's inequality is no equality at s = ∂ℓ/∂f."""
     y, f = probes
     with np.errstate(all="ignore"):
-        given = called(conjugate, "conjugate", "arrays y and s", y, slopes)
+        given = call_function(conjugate, "conjugate", "arrays y and s", y, slopes)
     found = _doubles_of(given, "conjugate")
     if found.shape != y.shape:
         raise InvalidParameter(

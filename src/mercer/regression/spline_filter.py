@@ -156,7 +156,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"
 
 @dataclass(frozen=True)
 class Swept:
-    """What the places on either side know of each place, and what follows for it."""
+    """The knowledge of each place from the places on either side, and its consequence."""
 
     weights: Array
     left: Known[Array]

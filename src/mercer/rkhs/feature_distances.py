@@ -39,25 +39,10 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
+from mercer.rkhs.limits import Limits
 from mercer.settings import RandomState, spelled
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much is held at a time.
-
-    >>> Limits().batch
-    64
-    """
-
-    entries: int = 2**20
-    """Entries of a matrix of kernel values: 8 MB, which most caches hold."""
-
-    batch: int = 64
-    """Permutations that a thread takes, in one product."""
-
 
 KERNEL_ROUNDING = 1000 * UNIT
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the
@@ -71,15 +56,15 @@ def kernel_values(kernel: Kernel, pairs: Pairs) -> Array:
     return finite(values, f"the kernel {kernel}")
 
 
-def joined(x: Points, y: Points) -> Points:
+def join_points(x: Points, y: Points) -> Points:
     """Return the points of x followed by those of y, in x's type where y shares it.
 
-    >>> joined(["a"], ["b"]), joined(np.array([1.0]), [[2.0]])
+    >>> join_points(["a"], ["b"]), join_points(np.array([1.0]), [[2.0]])
     (('a', 'b'), array([[1.],
            [2.]]))
     """
     if isinstance(x, Paired) and isinstance(y, Paired) and len(x.parts) == len(y.parts):
-        return Paired(*(joined(a, b) for a, b in zip(x.parts, y.parts, strict=True)))
+        return Paired(*(join_points(a, b) for a, b in zip(x.parts, y.parts, strict=True)))
     x, y = rows_of(x), rows_of(y)
     if not (is_array_api_obj(x) or is_array_api_obj(y)):
         return (*members(x), *members(y))
@@ -162,7 +147,7 @@ def distance_to_set(
     """
     kernel, x, points = read(kernel), as_points(x, "x"), as_points(points, "points")
     w = shares(weights, how_many(points))
-    with followed(progress, "points") as tell:
+    with follow_work(progress, "points") as tell:
         spread = w @ _mean_squares(kernel, points, points, w, tell)
         squares = _mean_squares(kernel, x, points, w, tell)
     return np.sqrt(np.maximum(squares - 0.5 * spread, 0.0))
@@ -249,7 +234,7 @@ def mean_discrepancy(
     n, m = how_many(x), how_many(y)
     if min(n, m) < 2:
         raise InvalidInput(f"two samples of at least 2 points are needed, found {n} and {m}")
-    pooled = joined(x, y)
+    pooled = join_points(x, y)
     D = _squares(kernel.resolve(pooled), AllPairs(pooled))
     xp: Any = namespace(D)
     signs = np.repeat([1.0 / n, -1.0 / m], [n, m])
@@ -259,7 +244,7 @@ def mean_discrepancy(
     within += float(xp.sum(D[n:, n:])) / (m * m * (m - 1))
     # Permutations that split the sample alike must tie with the observed split despite rounding.
     ties = (n + m) * UNIT * float(xp.max(D))
-    with followed(progress, "permutations") as tell:
+    with follow_work(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,
             random_state,

@@ -42,7 +42,8 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, Limits, joined, kernel_values
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, join_points, kernel_values
+from mercer.rkhs.limits import Limits
 from mercer.settings import whole
 
 TIED = 1e-8
@@ -142,7 +143,7 @@ class Function(Shown):
             # Sections at the same points: where f + g is small its weights are small too.
             return Function(self.kernel, self.points, self.weights + other.weights)
         weights = np.concatenate([self.weights, other.weights])
-        return Function(self.kernel, joined(self.points, other.points), weights)
+        return Function(self.kernel, join_points(self.points, other.points), weights)
 
     def __radd__(self, other: object) -> Function:
         """Return f for 0 + f, with which `sum` begins."""

@@ -28,8 +28,8 @@ from mercer.kernels.base import Kind
 from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
 from mercer.settings import FIXED
+from mercer.solve.limits import Limits
 from mercer.solve.steps import (
-    Limits,
     Map,
     Reflections,
     cholesky_factor,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve, lapack, qr
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
+from mercer.solve.limits import Limits
 
 FEW = 3
 """Right sides up to which each is solved by itself."""
@@ -20,27 +20,6 @@ DEPENDENT = 1e-12
 """Directions whose squared length falls to this share beside the others are rounding."""
 
 Map: TypeAlias = Callable[[Array], Array]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How large systems are solved, and how exactly.
-
-    ``direct``: rows up to which the matrix is stored and factored. ``single``: rows up to which a
-    factor in single precision (1 GB) is the preconditioner. ``iterations``: steps after which
-    conjugate gradients give up. ``at_once``: numbers of a matrix between new points and old ones
-    at a time, of which an iteration holds eight. ``accuracy``: the share of k(x, x) by which
-    variances may be too large where they are found by iteration.
-
-    >>> Limits().direct, Limits().single
-    (3000, 16000)
-    """
-
-    direct: int = 3_000
-    single: int = 16_000
-    iterations: int = 1_000
-    at_once: int = 2**22
-    accuracy: float = 1e-9
 
 
 def cholesky_factor(A: Array) -> tuple[Array, bool]:

@@ -138,7 +138,7 @@ def of_factor(
 
 
 class MissingInertia(NamedTuple):
-    """What is missing along the first axes, at most and likely, and how far from axes they are."""
+    """The shortfall along the first axes, at most and likely, and how far from axes they are."""
 
     energies: Array
     likely: Array

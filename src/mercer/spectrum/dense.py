@@ -21,7 +21,7 @@ from mercer.spectrum.values import (
     Spectrum,
     around,
     clusters,
-    oriented,
+    orient_axes,
     refuse_too_large,
     rounding_standing,
     sine_bounds,
@@ -92,7 +92,7 @@ def dense(operator: Operator, count: int, *, is_complete: bool = False) -> Spect
     name += ", by random probes" if found.failure_probability else ""
     return Spectrum(
         values=values[:count],
-        vectors=oriented(found.vectors[:, :count], operator),
+        vectors=orient_axes(found.vectors[:, :count], operator),
         certificate=Certificate(
             values[:count] - error,
             values[:count] + error,

@@ -23,10 +23,10 @@ from mercer.errors import InvalidInput, MissedAxes, NotConverged
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
-from mercer.points import joined, take
+from mercer.points import join_points, take
 from mercer.spectrum.passes import Checkpoint, Passes
 from mercer.spectrum.probes import PROBE_STEPS, Measured, NormProbe, Probed, Sample
-from mercer.spectrum.proofs import complete_bytes, proved, remark_rounding, trace_bound
+from mercer.spectrum.proofs import complete_bytes, prove_axes, remark_rounding, trace_bound
 from mercer.spectrum.room import exact_room, free_at_once, in_file, sizes
 from mercer.spectrum.values import (
     How,
@@ -385,7 +385,7 @@ def _approximated(
     inverse = LowRankInverse(factor.astype(np.result_type(np.float32, factor), copy=False), engine)
     unseen = _unseen(operator, base, found, inverse, count)
     if len(unseen) and not is_last:
-        landmarks = joined(found.features.landmarks, take(base.x, unseen))
+        landmarks = join_points(found.features.landmarks, take(base.x, unseen))
         return following._replace(landmarks=landmarks, added=chosen.added + len(unseen))
     alone = f"k-means, and {chosen.added} points that it left alone"
     where = " in a temporary file" if place is in_file else ""
@@ -451,7 +451,7 @@ def _certified(
         # bound assumes something of single precision.
         found = probe.complements(state.vectors[:, :block], rounding)
         others.extend(found if probed.is_single else found[:1])
-    proof = proved(operator, state, count, others, block=block, is_complete=is_complete)
+    proof = prove_axes(operator, state, count, others, block=block, is_complete=is_complete)
     is_single = tol >= operator.base.engine.single_enough and state.single_passes > 0
     is_single = is_single and not probed.is_bounded
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))

@@ -19,13 +19,13 @@ from mercer.engines.lapack import eigenpairs
 from mercer.errors import Advice, NotConverged
 from mercer.operators import Operator
 from mercer.spectrum.limits import Limits
-from mercer.spectrum.proofs import proved, trace_bound
+from mercer.spectrum.proofs import prove_axes, trace_bound
 from mercer.spectrum.values import (
     How,
     Spectrum,
     around,
     clusters,
-    oriented,
+    orient_axes,
     ranks,
     rounding_standing,
 )
@@ -63,7 +63,7 @@ def krylov(
         others = []
         if operator.is_positive:
             others.append(trace_bound(operator, state, operator.rounding(), "by construction"))
-        proof = proved(
+        proof = prove_axes(
             operator, state, count, others, block=len(state.values), is_complete=is_complete
         )
     psd = "not verified"
@@ -73,7 +73,7 @@ def krylov(
         psd = "not positive semidefinite"
     return Spectrum(
         values=state.values[:count],
-        vectors=oriented(state.vectors[:, :count], operator),
+        vectors=orient_axes(state.vectors[:, :count], operator),
         certificate=replace(proof, rounding=rounding_standing(operator)),
         trace=operator.trace,
         threshold=operator.threshold,

@@ -30,7 +30,7 @@ from mercer.spectrum.values import (
 )
 
 
-def proved(
+def prove_axes(
     operator: Operator,
     state: Iteration,
     count: int,

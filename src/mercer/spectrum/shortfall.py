@@ -63,7 +63,7 @@ STEPS = 60
 
 
 class Energies(NamedTuple):
-    """What is missing along axes: bounds, and what a sample says, which is too much on average."""
+    """The shortfall along axes: bounds, and a sample's estimate, which is too much on average."""
 
     bounds: Array
     likely: Array

@@ -329,14 +329,14 @@ def around(values: Array, errors: Array | float, count: int) -> tuple[Array, Arr
     return values[:count] - given, values[: len(sizes)] + sizes
 
 
-def oriented(vectors: Array, operator: Operator | Factored) -> Array:
+def orient_axes(vectors: Array, operator: Operator | Factored) -> Array:
     """Give each axis the sign that makes its largest score positive."""
     result: Array = vectors * orientation(vectors, operator)
     return result
 
 
 def orientation(vectors: Array, operator: Operator | Factored) -> Array:
-    """Return the factors of `oriented`."""
+    """Return the factors of `orient_axes`."""
     active = operator.roots[:, 0] > 0
     if np.all(active):
         return signs(vectors / operator.roots)

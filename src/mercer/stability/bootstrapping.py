@@ -16,7 +16,7 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
 from mercer.errors import InvalidParameter
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.procrustes import match_axes, rotation
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes, spelled
@@ -259,7 +259,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     axes 1 and 2: their inertias may be equal (p = 0.70), so that only the plane they span means something; the first 2 axes together turn by 2° on average
     """  # noqa: E501  (a doctest shows the sentence as the user sees it, on one line)
     rate = confidence_of(confidence)
-    with followed(progress, "replicates") as tell:
+    with follow_work(progress, "replicates") as tell:
         draws = Resampling.of(
             replicates,
             random_state,
@@ -312,7 +312,7 @@ def drawn(source: ReplicateSource, rng: np.random.Generator) -> tuple[Array, Arr
 
 
 class Sums:
-    """What is kept of replicates: sums over them, so that memory does not grow with them."""
+    """Sums over replicates, so that memory does not grow with their number."""
 
     def __init__(self, source: ReplicateSource) -> None:
         n, q = source.scores.shape

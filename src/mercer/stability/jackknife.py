@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.links import clean, short
 from mercer.reading.procrustes import match_axes
 from mercer.settings import first_axes, spelled
@@ -145,7 +145,7 @@ def jackknife(
     active, sums = np.flatnonzero(w > 0), Sums(source)
     influences, angles = np.full(len(w), np.nan), np.full((len(w), q), np.nan)
     without = np.full((len(w), q), np.nan)
-    with followed(progress, "individuals") as tell:
+    with follow_work(progress, "individuals") as tell:
         for done, (i, found) in enumerate(zip(active, source.without(active), strict=True), 1):
             aligned = sums.add(found)
             influences[i] = np.sqrt(w @ np.sum((aligned - source.scores) ** 2, axis=1))

@@ -16,7 +16,7 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
-from mercer.progress import Progress, followed
+from mercer.progress import Progress, follow_work
 from mercer.reading.procrustes import match_axes, rotation
 from mercer.settings import first_axes, numbers, spelled
 
@@ -223,7 +223,7 @@ def parameter_path(
         sample_weight = own if sample_weight is None else sample_weight
     is_factor = isinstance(now, tuple)
     fits = []
-    with followed(progress, "values") as tell:
+    with follow_work(progress, "values") as tell:
         for done, step in enumerate(steps.tolist(), 1):
             value = tuple((step * np.array(now)).tolist()) if is_factor else step
             fits.append(_fitted(model, X, parameter, value, axes, sample_weight))
@@ -340,8 +340,8 @@ def _crossings(values: Array, inertias: Array, overlaps: Array) -> list[Crossing
                 if before * after < 0.0 or (after == 0.0 and before != 0.0):
                     share = before / (before - after)
                     low, high = float(values[i - 1]), float(values[i])
-                    followed = overlaps[i, [k for k in (a, b) if k < count]]
+                    kept = overlaps[i, [k for k in (a, b) if k < count]]
                     at = low + float(share) * (high - low)
-                    clear = bool(np.all(followed >= CLEAR))
+                    clear = bool(np.all(kept >= CLEAR))
                     found.append(Crossing((a + 1, b + 1), (low, high), at, clear))
     return found

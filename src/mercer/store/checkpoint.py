@@ -27,7 +27,7 @@ from mercer.errors import (
 )
 from mercer.kernels.base import Kernel
 from mercer.points import over_parts
-from mercer.store.file import load_tree, remove_abandoned, save_tree
+from mercer.store.file import load_tree, passing, remove_abandoned, save_tree
 from mercer.store.packing import contents_digest, has_written_form
 
 if sys.platform == "win32":
@@ -65,15 +65,15 @@ class CheckpointFile:
         """Be the only run that writes this file, until the end of the context or of the process."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         handle = _locked(lock)
-        if handle is not None:
-            self._remove_abandoned()
-        try:
+        if handle is None:
             yield self
+            return
+        try:
+            with passing(lock):
+                self._remove_abandoned()
+                yield self
         finally:
-            if handle is not None:
-                with suppress(OSError):
-                    lock.unlink()
-                os.close(handle)
+            os.close(handle)
 
     def _remove_abandoned(self) -> None:
         """Remove what runs before this one were writing when they were killed.
@@ -109,25 +109,31 @@ class CheckpointFile:
         A disk that is full does not end a run that has a state to go on from: it is told once.
         """
         beside = self.path.with_name(f"{self._second}{token_hex(8)}.part")
-        with suppress(OSError):
-            os.link(self.path, beside)
-        try:
-            save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
+
+        def keep_the_last() -> None:
+            with suppress(OSError):
+                os.link(self.path, beside)
+
+        with passing(beside, keep_the_last):
+            try:
+                save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
+            except NotSaved as error:
+                self._go_on(error)
+                return
             with suppress(OSError):
                 os.replace(beside, self.previous)
-        except NotSaved as error:
-            if not self.path.exists():
-                raise
-            if not self._is_doubted:
-                warn(
-                    f"{error}. The run goes on; if it ends early, it is taken up from the pass "
-                    "that is kept",
-                    DataWarning,
-                )
-            self._is_doubted = True
-        finally:
-            with suppress(OSError):
-                beside.unlink()
+
+    def _go_on(self, error: NotSaved) -> None:
+        """Tell once that a state was not kept, where there is one to go on from."""
+        if not self.path.exists():
+            raise error
+        if not self._is_doubted:
+            warn(
+                f"{error}. The run goes on; if it ends early, it is taken up from the pass "
+                "that is kept",
+                DataWarning,
+            )
+        self._is_doubted = True
 
 
 def _locked(path: Path) -> int | None:

@@ -13,8 +13,8 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import BufferedReader
 from math import isfinite, prod
@@ -245,7 +245,9 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview
             _unfinished.discard(temporary)
         _synchronise(target.parent)
     except (OSError, ValueError) as error:
-        raise NotSaved(f"{path} could not be written, and is as it was before: {error}") from error
+        with _beginning:  # an end of the process that took the file away holds it for good
+            why = f"{path} could not be written, and is as it was before: {error}"
+        raise NotSaved(why) from error
 
 
 def _begun(folder: Path) -> tuple[int, Path]:
@@ -269,6 +271,21 @@ def _begun(folder: Path) -> tuple[int, Path]:
             return handle, temporary
         os.close(handle)  # somebody took it for abandoned, before it had its lock
         _unfinished.discard(temporary)
+
+
+@contextmanager
+def passing(path: Path, make: Callable[[], Any] | None = None) -> Iterator[None]:
+    """Have a file removed when a context ends, or the process that is interrupted in it."""
+    with _beginning:
+        _unfinished.add(path)
+        if make is not None:
+            make()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        _unfinished.discard(path)
 
 
 def remove_abandoned(folder: str | os.PathLike[str]) -> None:
@@ -296,7 +313,7 @@ def _remove_unlocked(path: str) -> None:
 
 
 def remove_unfinished() -> None:
-    """Remove what other threads are writing, for good: no file can be begun afterwards."""
+    """Remove what other threads write or hold, for good: no file can be begun afterwards."""
     _beginning.acquire(timeout=PATIENCE)
     for temporary in list(_unfinished):
         with suppress(OSError):

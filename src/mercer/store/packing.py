@@ -150,7 +150,7 @@ class Arrays:
 
 
 class Contents(Arrays):
-    """What tells a value from others: every array of it is its sum, and sets have an order."""
+    """The fingerprint of a value: every array of it is its sum, and sets have an order."""
 
     def packed(self, value: Any, place: str) -> Any:
         if isinstance(value, set | frozenset):

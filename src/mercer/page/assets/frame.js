@@ -582,16 +582,18 @@ mercer.ranked = (panel, page, { space, side }) => {
   const table = page.table(bars.of, space);
   const shares = table.measures.find((measure) => measure.name === "contrib").values[page.axes[side]];
   const { palette, pale } = page.value.look;
+  const uniform = shares.reduce((sum, share) => sum + (share || 0), 0) / shares.length;
   const ids = shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a]).slice(0, bars.at.length);
-  const high = 1.06 * Math.max(shares[ids[0]], rule?.at ?? 0);
+  const high = 1.06 * Math.max(shares[ids[0]], uniform);
   const at = ids.map((_, k) => ids.length - k);
   return {
     ...panel,
     x: { ...panel.x, limits: [0, high], ticks: mercer.rounded([0, high], 5).map((v) => [v, `${Number((100 * v).toPrecision(3))} %`]) },
     y: { ...panel.y, ticks: ids.map((i, k) => [at[k], table.names[i]]) },
     marks: [
-      { ...bars, ids, at, lengths: ids.map((i) => shares[i]), colours: ids.map((i) => (shares[i] >= (rule?.at ?? 0) ? palette[0] : pale)), names: ids.map((i) => `${table.names[i]}: ${mercer.shown(shares[i], "share")}`) },
-      ...panel.marks.filter((mark) => mark !== bars),
+      { ...bars, ids, at, lengths: ids.map((i) => shares[i]), colours: ids.map((i) => (shares[i] >= uniform ? palette[0] : pale)), names: ids.map((i) => `${table.names[i]}: ${mercer.shown(shares[i], "share")}`) },
+      ...panel.marks.filter((mark) => mark !== bars && mark !== rule),
+      ...(rule ? [{ ...rule, at: uniform, name: `all equal: ${Number((100 * uniform).toPrecision(3))} %` }] : []),
     ],
   };
 };
