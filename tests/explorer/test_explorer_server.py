@@ -875,7 +875,9 @@ def test_uses_arrange_a_table() -> None:
     found, asked = arrange_table(table, State(uses={"g": "active", "h": "colour", "x": "name"}))
     assert found.row_names == ("1", "2", "3")
     assert asked["method"] == "mca"
-    assert found.names[0] == "h"
+    assert found.names[0] == "g"  # columns keep their places
+    assert found.colour is not None
+    assert found.colour.name == "h"
 
 
 def test_only_this_machine_is_listened_to_by_default() -> None:
