@@ -57,8 +57,8 @@ class Separation(Shown):
     .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
 
     is the mean squared canonical correlation of g groups with the first K axes, up to 5 of those
-    that both maps have, or of the curved one where only its further axes part them. ``p_value`` is that of the curved map, by permutations of the groups;
-    ``axis`` is where it parts them best.
+    that both maps have, or of the curved one where only its further axes part them. ``p_value`` is
+    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
