@@ -349,7 +349,7 @@ def test_crowds_are_drawn_on_a_canvas_with_webgl_or_without(browser: Any) -> Non
     rng = np.random.default_rng(0)
     columns = {name: rng.normal(size=1_600) for name in "xyz"}
     team = rng.choice(["a", "b"], 1_600).tolist()
-    drawn = """[...document.querySelectorAll("canvas.crowd")]
+    drawn = """[...document.querySelectorAll("#maps canvas.crowd")]
         .map((canvas) => [canvas.dataset.by, canvas.toDataURL()])"""
     source = Source(mc.Table.of({**columns, "team": team}), "crowd.csv", "data")
     with served(source) as address, visit(browser, address) as seen:

@@ -139,8 +139,8 @@ mercer.Picture = class {
     button("PNG", "Save as PNG", () => mercer.savePicture(this, "png"));
     button("SVG", "Save as SVG", () => mercer.savePicture(this, "svg"));
     button("PDF", "Save as PDF", () => mercer.savePicture(this, "pdf"));
-    // Maps stand beside each other, of one axis or two: their tools are a row of their own.
-    if (this.frames[0].isLevel || this.figure.parentElement?.id === "maps") this.place.before(bar);
+    // The explorer's maps stand beside each other, of one axis or two: their tools are a row of their own.
+    if (this.page.isExplored && this.figure.parentElement?.id === "maps") this.place.before(bar);
     else this.place.append(bar);
     this.drag(this.mode);
   }
