@@ -56,9 +56,9 @@ class Separation(Shown):
 
     .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
 
-    is the mean squared canonical correlation of g groups with the first K axes, up to 5 of the map
-    that has more of them. ``p_value`` is that of the curved map, by permutations of the groups;
-    ``axis`` is where it parts them best.
+    is the mean squared canonical correlation of g groups with the first K axes, up to 5 of those
+    that both maps have, or of the curved one where only its further axes part them. ``p_value`` is
+    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -210,7 +210,7 @@ def evidence_of(
         random_state=random_state,
         threads=1,
     )
-    separations = tuple(_separations(F, G, w, kept, factors, random_state))
+    separations = separations_of(F, G, w, kept, factors, random_state)
     alike = float(found.statistic)
     clusters = clusterings(F[:, :PLANE], G[:, :PLANE], w) if seeks_clusters else None
     if any(s.is_gain for s in separations):
@@ -277,10 +277,26 @@ def silhouette(distances: Array, labels: Array) -> float:
     return float(np.mean(np.where(sizes[labels] > 1, each, 0.0)))
 
 
-def _separations(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)
+def separations_of(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)
+    F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
+) -> tuple[Separation, ...]:
+    """Return how well groups part on as many axes as both maps have.
+
+    Where that shows nothing new, the further axes of the curved map are asked: of two columns a
+    straight map has no more than two.
+    """
+    F, G = F[:, :READ], G[:, :READ]
+    shared = G[:, : F.shape[1]]
+    first = tuple(_separations(F, shared, w, kept, factors, seed))
+    if G.shape[1] == shared.shape[1] or any(one.is_gain for one in first):
+        return first
+    further = tuple(_separations(F, G, w, kept, factors, seed))
+    return further if any(one.is_gain for one in further) else first
+
+
+def _separations(  # noqa: PLR0913  (as above)
     F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
 ) -> Iterator[Separation]:
-    F, G = F[:, :READ], G[:, :READ]
     for number, factor in enumerate(factors[:FACTORS]):
         labels = factor.values[kept]
         known = np.array([v is not None for v in labels.tolist()])
