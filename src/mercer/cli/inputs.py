@@ -130,8 +130,9 @@ class Data:
                 if about is not None
                 else str(self)
             )
-        used = set(self.used or ())
-        roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n not in used}
+        used = self.used or ()
+        others = set(table.names).difference(used)
+        roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n in others}
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
