@@ -29,7 +29,7 @@ from mercer import pictures, settings
 from mercer import sklearn as doors
 from mercer.determinant import log_determinant
 from mercer.fourier import random_fourier
-from mercer.kernels.base import Kernel
+from mercer.kernels.text import all_kernels
 from mercer.lowrank import nystrom, pivoted_cholesky
 from mercer.settings import EQUIVALENTS, FIXED, REPLACED, confidence_of, level_of, seed_of
 from mercer.solve import Saddle, solve
@@ -329,7 +329,7 @@ def test_the_same_is_told_of_the_written_form() -> None:
         mc.kernel("gaussian(bandwith=2)")
 
 
-@pytest.mark.parametrize("made", [*MODELS, *Kernel.known.values()], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("made", [*MODELS, *all_kernels().values()], ids=lambda c: c.__name__)
 def test_equivalents_are_no_parameters_of_the_class(made: Any) -> None:
     takes = set(inspect.signature(made).parameters)
     assert not takes & set(made.equivalents)

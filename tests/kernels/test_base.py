@@ -53,6 +53,7 @@ from mercer.kernels import (
     with_parameters,
 )
 from mercer.kernels.pairs import Pairs
+from mercer.kernels.text import all_kernels
 from mercer.kernels.written import LONGEST_TEXT
 from mercer.page.safe_text import mathml
 from mercer.points import FrozenArray
@@ -207,7 +208,7 @@ def test_a_kernel_keeps_nothing_of_the_callers_arrays() -> None:
 @pytest.mark.parametrize("kernel", WRITTEN, ids=str)
 def test_repr_is_code_that_makes_the_kernel(kernel: Kernel) -> None:
     names = {name: getattr(mercer.kernels, name) for name in ("tensor_sum", "tensor_product")}
-    classes = {cls.__name__: cls for cls in Kernel.known.values()}
+    classes = {cls.__name__: cls for cls in all_kernels().values()}
     assert eval(repr(kernel), {**names, **classes}) == kernel
 
 

@@ -253,12 +253,24 @@ def test_every_public_kernel_is_tried_here() -> None:
     assert set(public_kernels()) - functions == {type(atom) for atom in ATOMS}
 
 
-def test_every_public_kernel_can_be_named_without_importing_its_module() -> None:
-    program = "from mercer.kernels.text import Kernel\nprint(*Kernel.known)"
-    known = subprocess.run(
+def printed_by(program: str) -> list[str]:
+    return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert {snake(cls.__name__) for cls in public_kernels()} <= set(known)
+
+
+def test_every_public_kernel_can_be_named_without_importing_its_module() -> None:
+    program = "from mercer.kernels.text import all_kernels\nprint(*all_kernels())"
+    assert {snake(cls.__name__) for cls in public_kernels()} <= set(printed_by(program))
+
+
+def test_a_namesake_that_was_there_first_does_not_keep_the_place_of_ours() -> None:
+    program = (
+        "from mercer import Kernel, kernel\n"
+        "class Delta(Kernel): pass\n"
+        "print(kernel('delta()'), type(kernel('delta()')).__module__)"
+    )
+    assert printed_by(program) == ["delta()", "mercer.kernels.given"]
 
 
 def test_a_kernel_is_its_own_written_form() -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import mercer as mc
 from mercer.check import Array
 from mercer.datasets import decathlon
+from mercer.kernels.text import all_kernels
 from mercer.pca import slopes as module
 from mercer.pca.slopes import axis_slopes, combined_slopes
 from tests import strategies
@@ -111,7 +112,7 @@ def test_every_kernel_that_states_slopes_is_compared_or_refuses_them() -> None:
     tried = [*KERNELS, *ON_THE_LINE, *SIMILARITIES, *OF_PARTS, *ON_TABLES]
     stated = {
         kind
-        for kind in mc.Kernel.known.values()
+        for kind in all_kernels().values()
         if kind.__module__.startswith("mercer.")
         and kind.evaluate_slopes is not mc.Kernel.evaluate_slopes
         and not inspect.isabstract(kind)

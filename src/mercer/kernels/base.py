@@ -113,11 +113,12 @@ class Kernel(Statements):
 
     domain: ClassVar[Domain] = {}
     known: ClassVar[dict[str, type[Kernel]]] = {}
-    """Every class of kernels by the name it has in the written form."""
+    """The classes of kernels that are loaded, by the names that they have in the written form."""
 
     def __init_subclass__(cls) -> None:
         present = Kernel.known.get(snake(cls.__name__))
-        if present is None or present.__module__ == cls.__module__:
+        is_ours = cls.__module__.startswith("mercer.")  # loaded after a namesake of a user's
+        if present is None or present.__module__ == cls.__module__ or is_ours:
             Kernel.known[snake(cls.__name__)] = cls
 
     def __post_init__(self) -> None:

@@ -5,32 +5,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from math import inf, isfinite
 from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
+from mercer import kernels
 from mercer.errors import InvalidParameter, WrittenFormError
-from mercer.kernels import (  # noqa: F401  (so that all kernels are known by name)
-    abundances,
-    alignments,
-    given,
-    graph_kernels,
-    groups,
-    monotone,
-    nodes,
-    series,
-    sets,
-    spectral,
-    splines,
-    strings,
-    subtrees,
-    variables,
-    waves,
-)
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian
@@ -237,12 +221,12 @@ class _Reader:
     def named(self, name: Token) -> Any:
         if name.text in WORDS:
             return WORDS[name.text]
-        cls = Kernel.known.get(snake(name.text))
+        cls = class_of(name.text)
         makers = [FUNCTIONS.get(name.text) or cls, SCIKIT_LEARN.get(name.text)]
         if cls is not None and makers[0] is cls and (refusal := _refusal(cls)):
             self.fail(f"expected a kernel, found {name.text}, which {refusal}", name.at)
         if not any(makers):
-            names = [n for n, c in Kernel.known.items() if not _refusal(c)]
+            names = [n for n, c in all_kernels().items() if not _refusal(c)]
             hint = advice(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], UNAVAILABLE)
             bracket = f" ({hint})" if hint else ""
             self.fail(f"expected a kernel, found {_short(name.text)}{bracket}", name.at)
@@ -274,6 +258,35 @@ class _Reader:
         if isinstance(make, type) and value.children():
             self.fail(f"{name.text} takes no kernel, found one", name.at)
         return self.shallow(value, name.at)
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return the names of classes in `mercer.kernels` by those of the written form."""
+    return {snake(name): name for name in dir(kernels) if name[0].isupper()}
+
+
+def class_of(name: str) -> type[Kernel] | None:
+    """Return the class of kernels of a written name, loaded when it is first asked for.
+
+    >>> class_of("rational_quadratic").__name__, class_of("LINEAR")
+    ('RationalQuadratic', None)
+    """
+    written = snake(name)
+    if written in _names():
+        getattr(kernels, _names()[written])
+    return Kernel.known.get(written)
+
+
+def all_kernels() -> Mapping[str, type[Kernel]]:
+    """Return the classes of kernels by their written names: mercer's, all loaded, and users' own.
+
+    >>> {"rational_quadratic", "matern"} <= set(all_kernels())
+    True
+    """
+    for name in _names().values():
+        getattr(kernels, name)
+    return Kernel.known
 
 
 def _number(text: str) -> float:
