@@ -29,7 +29,7 @@ from mercer import pictures, settings
 from mercer import sklearn as doors
 from mercer.determinant import log_determinant
 from mercer.fourier import random_fourier
-from mercer.kernels.text import all_kernels
+from mercer.kernels.base import all_kernels
 from mercer.lowrank import nystrom, pivoted_cholesky
 from mercer.settings import EQUIVALENTS, FIXED, REPLACED, confidence_of, level_of, seed_of
 from mercer.solve import Saddle, solve

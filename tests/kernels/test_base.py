@@ -52,8 +52,8 @@ from mercer.kernels import (
     value,
     with_parameters,
 )
+from mercer.kernels.base import all_kernels
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.text import all_kernels
 from mercer.kernels.written import LONGEST_TEXT
 from mercer.page.safe_text import mathml
 from mercer.points import FrozenArray

@@ -260,7 +260,7 @@ def printed_by(program: str) -> list[str]:
 
 
 def test_every_public_kernel_can_be_named_without_importing_its_module() -> None:
-    program = "from mercer.kernels.text import all_kernels\nprint(*all_kernels())"
+    program = "from mercer.kernels.base import all_kernels\nprint(*all_kernels())"
     assert {snake(cls.__name__) for cls in public_kernels()} <= set(printed_by(program))
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import mercer as mc
 from mercer.check import Array
 from mercer.datasets import decathlon
-from mercer.kernels.text import all_kernels
+from mercer.kernels.base import all_kernels
 from mercer.pca import slopes as module
 from mercer.pca.slopes import axis_slopes, combined_slopes
 from tests import strategies

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -389,6 +390,35 @@ class Kernel(Statements):
     def centred(self, sample: Points, weights: Sequence[float] | None = None) -> Kernel:
         """Return the kernel of the features minus their mean over a sample."""
         return transforms.CentredOn(self, sample, weights)
+
+
+def class_of(name: str) -> type[Kernel] | None:
+    """Return the class of kernels of a written name, loaded when it is first asked for.
+
+    >>> class_of("rational_quadratic").__name__, class_of("gaussain")
+    ('RationalQuadratic', None)
+    """
+    written = snake(name)
+    if written in _class_names():
+        getattr(import_module("mercer.kernels"), _class_names()[written])
+    return Kernel.known.get(written)
+
+
+def all_kernels() -> Mapping[str, type[Kernel]]:
+    """Return the classes of kernels by their written names: mercer's, all loaded, and users' own.
+
+    >>> {"rational_quadratic", "matern"} <= set(all_kernels())
+    True
+    """
+    for written in _class_names():
+        class_of(written)
+    return Kernel.known
+
+
+@cache
+def _class_names() -> dict[str, str]:
+    """Return the classes that `mercer.kernels` names, by their names in the written form."""
+    return {snake(name): name for name in dir(import_module("mercer.kernels")) if name[0].isupper()}
 
 
 STRUCTURAL = frozenset(

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache, partial
+from functools import partial
 from inspect import signature
 from math import inf, isfinite
 from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
-from mercer import kernels
 from mercer.errors import InvalidParameter, WrittenFormError
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, all_kernels, class_of
 from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.scikit_learn import ABSENT
@@ -258,35 +257,6 @@ class _Reader:
         if isinstance(make, type) and value.children():
             self.fail(f"{name.text} takes no kernel, found one", name.at)
         return self.shallow(value, name.at)
-
-
-@cache
-def _names() -> dict[str, str]:
-    """Return the names of classes in `mercer.kernels` by those of the written form."""
-    return {snake(name): name for name in dir(kernels) if name[0].isupper()}
-
-
-def class_of(name: str) -> type[Kernel] | None:
-    """Return the class of kernels of a written name, loaded when it is first asked for.
-
-    >>> class_of("rational_quadratic").__name__, class_of("LINEAR")
-    ('RationalQuadratic', None)
-    """
-    written = snake(name)
-    if written in _names():
-        getattr(kernels, _names()[written])
-    return Kernel.known.get(written)
-
-
-def all_kernels() -> Mapping[str, type[Kernel]]:
-    """Return the classes of kernels by their written names: mercer's, all loaded, and users' own.
-
-    >>> {"rational_quadratic", "matern"} <= set(all_kernels())
-    True
-    """
-    for name in _names().values():
-        getattr(kernels, name)
-    return Kernel.known
 
 
 def _number(text: str) -> float:
