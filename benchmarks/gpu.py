@@ -3,7 +3,7 @@
 Every kind of kernel is compared with the processor in double precision on fresh data first; then
 products and whole fits are timed, the processor's with two threads in the same run. Without words
 all parts but the last two are run; with some, these: agree, fits, processor, ridge, products,
-keops (which is to be on the path), others, nystrom, settings, large, phases, ten_million.
+few, keops (which is to be on the path), others, nystrom, settings, large, phases, ten_million.
 
     python -m benchmarks.gpu [fits] [large]    # needs a GPU that torch can use
 """
@@ -182,13 +182,34 @@ def nystrom(n: int = 100_000) -> None:
         print(f"  from {lower[:3]} to {upper[:3]}", flush=True)
 
 
-def flops(columns: int, count: int) -> int:
+def flops(columns: int, count: int, *, has_distances: bool) -> int:
     """Return what an entry asks of tensor cores, operands padded as they are."""
     from mercer.engines.fused import Layout
 
-    layout, width = Layout.of(columns), 16 if count <= 16 else 32
-    first = layout.held if layout.parts == 1 else 3 * layout.width // 2
+    layout, width = Layout.of(columns, has_distances=has_distances), 16 if count <= 16 else 32
+    first = layout.width if layout.parts <= 1 else 3 * layout.width // 2
     return 2 * first + 2 * 3 * width
+
+
+def few() -> None:
+    """Print the speed and error of points of few coordinates, by differences and by products."""
+    from mercer.engines import fused
+
+    before = fused.FEW
+    kernels = {
+        "gaussian": lambda d: mc.Gaussian(0.3 * d**0.5),
+        "laplacian": lambda d: mc.Laplacian(0.3 * d**0.5, norm=2),
+        "sum and product": lambda d: KERNELS["sum and product"],
+    }
+    for columns in (1, 2, 3, 4):
+        for name, kernel in kernels.items():
+            for count in (16, 32):
+                found = []
+                for fused.FEW in (0, before):  # which is read with each product
+                    speed, error = rate(kernel(columns), columns, count)
+                    found.append(f"{speed:.2e} entries/s, error {error:.0e}")
+                told = "; by differences ".join(found if columns <= before else found[:1])
+                print(f"{name}, {columns} variables, {count} vectors: {told}", flush=True)
 
 
 def products() -> None:
@@ -204,7 +225,8 @@ def products() -> None:
     cases += [(name, kernel, 20, 16) for name, kernel in KERNELS.items()]
     for name, kernel, columns, count in cases:
         speed, error = rate(kernel, columns, count)
-        cores = speed * flops(columns, count) / most["half precision, flop/s"]
+        asked = flops(columns, count, has_distances=name not in ("linear", "polynomial"))
+        cores = speed * asked / most["half precision, flop/s"]
         functions = EXPONENTIALS.get(name, 1) * speed / most["exponentials/s"]
         print(
             f"{name}, {count} vectors: {speed:.2e} entries/s, error {error:.0e}, tensor cores "
@@ -379,6 +401,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "processor": processor,
     "ridge": ridge,
     "products": products,
+    "few": few,
     "keops": keops,
     "others": others,
     "nystrom": nystrom,

@@ -26,7 +26,7 @@ from mercer.engines.trace import FUNCTIONS
 
 
 @triton.jit(do_not_specialize=["n", "begin", "count"])
-def product(  # noqa: PLR0913, PLR0915, PLR0917
+def product(  # noqa: PLR0913, PLR0917
     X, Y, x_norms, y_norms, x_offsets, y_offsets, V, OUT, constants,
     n, span, columns, begin, count,
     formula: tl.constexpr,
@@ -37,8 +37,9 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
 
     X and Y hold halves, WIDTH a point; the K first of them meet those of the other side. In one of
     the PARTS, ``count`` high halves, as many low ones and the high ones again meet low, high and
-    high ones. With two PARTS, high and low halves lie K apart. V has B high halves a point, then B
-    low ones.
+    high ones. With two PARTS, high and low halves lie K apart. With no PARTS, K numbers of each
+    coordinate make its difference from that of the other side. V has B high halves a point, then
+    B low ones.
     """
     block = tl.program_id(0)
     share = tl.program_id(1)
@@ -48,15 +49,9 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
     few = tl.arange(0, B)
     x_norm = tl.load(x_norms + rows, mask=is_row, other=0.0)
     x_offset = tl.load(x_offsets + rows, mask=is_row, other=0.0)
-    of_x = places
-    if PARTS == 1:
-        of_x = tl.where(places < count, places + count, places)
-        of_x = tl.where((places >= count) & (places < 2 * count), places - count, of_x)
+    of_x = _partners(places, 2 if PARTS == 0 else count) if PARTS <= 1 else places
     at = X + rows.to(tl.int64)[:, None] * WIDTH + of_x[None, :]
-    if PARTS <= 2:
-        x_high = tl.load(at, mask=is_row[:, None], other=0.0)
-    if PARTS == 2:
-        x_low = tl.load(at + K, mask=is_row[:, None], other=0.0)
+    x_0, x_1, x_2 = _kept(at, is_row[:, None], places, WIDTH, K, PARTS)
     total = tl.zeros((ROWS, B), tl.float32)
     lost = tl.zeros((ROWS, B), tl.float32)
     first = share * span
@@ -67,25 +62,15 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
         for here in range(start, start + TERMS, COLUMNS):
             others = here + tl.arange(0, COLUMNS)
             that = Y + others.to(tl.int64)[None, :] * WIDTH + places[:, None]
-            if PARTS == 1:
-                inner = tl.dot(x_high, tl.load(that))
-            elif PARTS == 2:
-                y_high = tl.load(that)
-                inner = tl.dot(x_low, y_high)
-                inner = tl.dot(x_high, tl.load(that + K), inner)
-                inner = tl.dot(x_high, y_high, inner)
-            else:  # too many coordinates to be held: K of them at a time
-                inner = tl.zeros((ROWS, COLUMNS), tl.float32)
-                for piece in range(0, WIDTH, 2 * K):
-                    x_high = tl.load(at + piece, mask=is_row[:, None], other=0.0)
-                    x_low = tl.load(at + piece + K, mask=is_row[:, None], other=0.0)
-                    y_high = tl.load(that + piece)
-                    inner = tl.dot(x_low, y_high, inner)
-                    inner = tl.dot(x_high, tl.load(that + piece + K), inner)
-                    inner = tl.dot(x_high, y_high, inner)
+            if PARTS == 0:
+                sums = _squared_gaps(x_0, x_1, x_2, that, WIDTH, K)
+            elif PARTS <= 2:
+                sums = _inner_products(x_0, x_1, that, K, PARTS)
+            else:
+                sums = _long_inner_products(at, is_row[:, None], that, WIDTH, K)
             y_norm = tl.load(y_norms + others)
             values = formula(
-                inner, x_norm[:, None], y_norm[None, :],
+                sums, x_norm[:, None], y_norm[None, :],
                 x_offset[:, None], tl.load(y_offsets + others)[None, :],
                 (begin + rows)[:, None] == others[None, :], constants,
             )  # fmt: skip
@@ -107,8 +92,75 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
     tl.store(OUT + where, result, mask=is_row[:, None])
 
 
+@triton.jit
+def _partners(places, count):
+    """Return where the left side reads what meets the right one: two runs change places."""
+    found = tl.where(places < count, places + count, places)
+    return tl.where((places >= count) & (places < 2 * count), places - count, found)
+
+
+@triton.jit
+def _kept(at, is_row, places, WIDTH: tl.constexpr, K: tl.constexpr, PARTS: tl.constexpr):
+    """Return what stays of a block of rows: one part or two of halves, or up to three coordinates.
+
+    Of more parts nothing stays.
+    """
+    x_0 = tl.load(at, mask=is_row, other=0.0)
+    x_1 = x_0
+    x_2 = x_0
+    if PARTS == 2:
+        x_1 = tl.load(at + K, mask=is_row, other=0.0)
+    if PARTS == 0:
+        sign = tl.where(places < 2, 1.0, -1.0).to(tl.float16)[None, :]
+        x_0 *= sign
+        if WIDTH > K:
+            x_1 = tl.load(at + K, mask=is_row, other=0.0) * sign
+        if WIDTH > 2 * K:
+            x_2 = tl.load(at + 2 * K, mask=is_row, other=0.0) * sign
+    return x_0, x_1, x_2
+
+
+@triton.jit
+def _squared_gaps(x_0, x_1, x_2, that, WIDTH: tl.constexpr, K: tl.constexpr):
+    """Return the sums of squared differences of one, two or three coordinates."""
+    gap = tl.dot(x_0, tl.load(that))
+    sums = gap * gap
+    if WIDTH > K:
+        gap = tl.dot(x_1, tl.load(that + K))
+        sums += gap * gap
+    if WIDTH > 2 * K:
+        gap = tl.dot(x_2, tl.load(that + 2 * K))
+        sums += gap * gap
+    return sums
+
+
+@triton.jit
+def _inner_products(x_high, x_low, that, K: tl.constexpr, PARTS: tl.constexpr):
+    """Return the inner products of halves in one part, or in two."""
+    y_high = tl.load(that)
+    if PARTS == 1:
+        return tl.dot(x_high, y_high)
+    sums = tl.dot(x_low, y_high)
+    sums = tl.dot(x_high, tl.load(that + K), sums)
+    return tl.dot(x_high, y_high, sums)
+
+
+@triton.jit
+def _long_inner_products(at, is_row, that, WIDTH: tl.constexpr, K: tl.constexpr):
+    """Return the inner products of more coordinates than can be kept: K of them at a time."""
+    sums = tl.zeros((at.shape[0], that.shape[1]), tl.float32)
+    for piece in range(0, WIDTH, 2 * K):
+        x_high = tl.load(at + piece, mask=is_row, other=0.0)
+        x_low = tl.load(at + piece + K, mask=is_row, other=0.0)
+        y_high = tl.load(that + piece)
+        sums = tl.dot(x_low, y_high, sums)
+        sums = tl.dot(x_high, tl.load(that + piece + K), sums)
+        sums = tl.dot(x_high, y_high, sums)
+    return sums
+
+
 def compiled(lines: list[str]):
-    """Return a function of a tile's inner products, norms and offsets, and its constants.
+    """Return a function of a tile's sums, norms and offsets, and its constants.
 
     Numbers are read when it runs: kernels of one form and other parameters share one compilation.
     """
@@ -121,7 +173,7 @@ def compiled(lines: list[str]):
 
 
 HEAD = """@triton.jit
-def formula(inner, x_norm, y_norm, x_offset, y_offset, is_same, constants):"""
+def formula(sums, x_norm, y_norm, x_offset, y_offset, is_same, constants):"""
 
 
 class Constants(ast.NodeTransformer):
