@@ -315,6 +315,15 @@ def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None
         page.click("#use")
         change(seen)
         assert seen.ask("mercer.explorer.state.kernel") == "gaussian(2) + 0.1 * linear()"
+        assert "× the median" in page.inner_text("#bandwidth-shown")
+        page.click("#usual")
+        change(seen)
+        assert page.inner_text("#bandwidth-shown").endswith(", the median")
+        page.fill("#written", "gaussian(bandwidth=2.5)")
+        page.press("#written", "Enter")
+        change(seen)
+        assert page.locator("#family option:checked").inner_text() == "Gaussian"
+        assert page.inner_text("#bandwidth-shown").startswith("2.5,")
         page.select_option("#against", label="Laplacian")
         change(seen)
         assert seen.texts("#figure-plane-1-2 h3")[0].startswith("Map to compare")

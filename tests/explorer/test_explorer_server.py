@@ -210,6 +210,9 @@ def test_kernels_and_bandwidths_change_the_curved_map_alone(client: Client) -> N
     assert [axis.split("(")[1] for axis in written["curved"]["axes"]][:4] == shares[:4]
     beside = client.analysis(against="laplacian(bandwidth='median')").json()
     assert beside["titles"]["plane-1-2"].startswith("Map to compare")
+    said = " ".join(beside["sentences"])
+    assert "The two maps show the same (alignment " in said
+    assert "straight" not in said  # which is not drawn then
 
 
 def test_a_slide_is_the_curved_map_of_the_answer(client: Client) -> None:
@@ -911,6 +914,7 @@ def test_sequences_are_explored_and_their_card_has_their_letters(tmp_path: Path)
     both = client.analysis(against="string_spectrum(2).normalised()").json()
     assert both["curved"]["axes"] == other["axes"]
     assert both["titles"]["curved"].startswith("Map to compare")
+    assert "The two maps " in " ".join(both["sentences"])
     refused = client.analysis(kernel="gaussian(1.0)")
     assert refused.status_code == 422
     assert "sequences" in refused.json()["error"]

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis, Fate, Proposal, completed, curved_model, propose
 from mercer.analysis.choice import NAMES
 from mercer.analysis.doubts import Doubt
+from mercer.analysis.evidence import SAME, evidence_of
 from mercer.check import Array
 from mercer.data import rows
 from mercer.data.missing import settled
@@ -284,7 +285,8 @@ def _compared(straight: Straight, state: State, made: Analysis, tell: Progress |
     kernel = kernel_of(state.against)
     if straight.is_whole:
         other = KernelPCA(straight.model.n_components, kernel=kernel, random_state=0)
-        return replace(made, curved=other.fit(straight.proposal.points, progress=tell))
+        other.fit(straight.proposal.points, progress=tell)
+        return replace(made, curved=other, adds=_agreement(made.model, other))
     if made.curved is None:
         return made
     beside = curved_model(
@@ -295,8 +297,20 @@ def _compared(straight: Straight, state: State, made: Analysis, tell: Progress |
         is_exact=state.exact,
         tell=tell,
     )
+    if beside is None:
+        return made
     kept = tuple(d for d in made.doubts if d.map != "straight")
-    return replace(made, model=beside or made.model, doubts=kept)
+    adds = _agreement(beside, made.curved)
+    return replace(made, model=beside, doubts=kept, evidence=None, adds=adds)
+
+
+def _agreement(one: Any, other: Any) -> str:
+    """Return whether the maps of two kernels show the same, in one sentence."""
+    found = evidence_of(one, other, (), random_state=0, seeks_clusters=False)
+    if found is None:
+        return ""
+    shows = "show the same" if found.alignment >= SAME else "differ"
+    return f"The two maps {shows} (alignment {found.alignment:.2f}, 1 where they are alike)."
 
 
 def _doubts(

@@ -188,7 +188,7 @@ mercer.network = ({ x, y, names, edges, nodes, count }) => {
     const radius = x.length > 60 ? 2.2 : x.length > 25 ? 3.2 : 4.5;
     const fill = mercer.toned(mercer.page.value.look.palette[0]);
     us.forEach((u, i) => mercer.shape(svg, "circle", { cx: u, cy: vs[i], r: radius, fill }));
-    names.forEach((name, i) => mercer.write(svg, mercer.cut(name, 10), us[i], vs[i] - 7, { "font-size": 9, "text-anchor": "middle" }));
+    names.forEach((name, i) => mercer.write(svg, mercer.cut(name, 10), us[i], vs[i] - 7, { "font-size": 9, "text-anchor": "middle", stroke: mercer.theme.ground, "stroke-width": 3, "paint-order": "stroke" }));
   }
   const isTold = mercer.page.people.colours.some(({ name }) => name === "nodes"); // by the card above
   if (!isTold) place.append(mercer.element("div", `${nodes} nodes, ${count} edges`, { class: "quiet" }));

@@ -79,12 +79,13 @@ mercer.kernelRail = (made) => {
   part.hidden = ["distances", "similarities"].includes(kind) || (Boolean(made) && made.usual === null && mercer.byId("refused").hidden);
   const isNumbers = !made || made.analysis === "pca";
   const families = mercer.FAMILIES.filter(([text]) => isNumbers || text === mercer.USUAL);
-  const known = families.find(([text]) => text === state.kernel);
+  const usual = state.kernel.replace(/bandwidth=[\d.e+-]+/, 'bandwidth="median"'); // a family with a bandwidth of its own is that family
+  const known = families.find(([text]) => text === usual);
   const family = mercer.byId("family");
   const options = families.map(([text, name]) => mercer.element("option", name, { value: text }));
   if (!known) options.push(mercer.element("option", "Written below", { value: state.kernel }));
   family.replaceChildren(...options);
-  family.value = state.kernel;
+  family.value = known ? known[0] : state.kernel;
   const written = isNumbers ? "Your own." : "";
   mercer.byId("family-says").textContent = known ? (isNumbers ? known[2] : "The Gaussian of the distance that the straight map measures.") : written;
   mercer.byId("written-part").hidden = !isNumbers;
@@ -126,7 +127,7 @@ mercer.setSlider = (width, usual) => {
 
 mercer.sayWidth = (width, usual) => {
   const ratio = width / usual;
-  const times = Math.abs(ratio - 1) < 0.01 ? "the median distance" : `${Number(ratio.toPrecision(2))} × the median`;
+  const times = Math.abs(ratio - 1) < 0.01 ? "the median" : `${Number(ratio.toPrecision(2))} × the median`;
   mercer.byId("bandwidth-shown").textContent = `${Number(width.toPrecision(3))}, ${times}`;
 };
 
@@ -159,7 +160,10 @@ mercer.hearKernels = () => {
     if (mercer.explorer.value?.explorer.slides) mercer.sliding(width());
   });
   slider.addEventListener("change", () => mercer.change({ bandwidth: Number(width().toPrecision(6)) }));
-  mercer.byId("usual").addEventListener("click", () => mercer.change({ bandwidth: null }));
+  mercer.byId("usual").addEventListener("click", () => {
+    const isUsual = mercer.explorer.state.kernel.includes('"median"'); // else the kernel has a bandwidth of its own
+    mercer.change({ bandwidth: isUsual ? null : Number(slider.dataset.usual) });
+  });
   mercer.byId("family").addEventListener("change", (event) => mercer.change({ kernel: event.target.value, bandwidth: null }));
   mercer.byId("against").addEventListener("change", (event) => {
     if (event.target.value !== mercer.OTHER) return mercer.change({ against: event.target.value || null });

@@ -4,8 +4,8 @@ import { mercer } from "./text.js";
 
 mercer.USES = {
   active: ["Active", "They make the axes."],
-  supplementary: ["Supplementary", "Placed on the axes that others make."],
-  colour: ["Colour", "Groups that are coloured and outlined."],
+  supplementary: ["Supplementary", "Placed on axes that others make."],
+  colour: ["Colour", "Groups, coloured and outlined."],
   name: ["Name", "What the rows are called."],
   ignored: ["Ignored", "Left out."],
 };
@@ -58,7 +58,7 @@ mercer.drawColumns = (columns) => {
   place.replaceChildren(
     ...Object.entries(mercer.USES).map(([use, [title, says]]) => {
       const mine = columns.filter((column) => column.use === use);
-      const box = mercer.element("div", null, { class: "use", "data-use": use });
+      const box = mercer.element("div", null, { class: mine.length > 1 ? "use" : "use brief", "data-use": use });
       box.append(mercer.element("h3", mine.length > 1 ? `${title} (${mine.length})` : title, { title: says }));
       if (mine.length) {
         const list = mercer.element("ul", null, { class: "columns" });

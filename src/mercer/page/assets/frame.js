@@ -90,7 +90,10 @@ mercer.Frame = class {
   // The axes that a scree marks: those of its map.
   get marked() {
     const { follow } = this.picture;
-    return follow?.picks ? this.page.axesOf(follow.map ?? null) : [];
+    if (!follow?.picks) return [];
+    const axes = this.page.axesOf(follow.map ?? null);
+    const drawn = axes.includes(null) && this.page.value.panels[follow.map]?.panels[0]; // as it was described
+    return drawn ? [drawn.x.axis - 1, drawn.y.axis - 1] : axes;
   }
 
   // What is described, or its like for the axis that a reader chose.
