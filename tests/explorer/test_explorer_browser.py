@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import threading
@@ -120,10 +121,15 @@ def test_a_selection_is_seen_in_every_panel_and_in_the_table(browser: Any, addre
             sorted(names)
             == sorted(seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])"))[:25]
         )
+        page.get_by_label("Colour by").select_option(label="100m")
         with page.expect_download() as saved:
             page.click("text=Save selection as CSV")
+        assert saved.value.suggested_filename == "decathlon-selection.csv"
         text = Path(saved.value.path()).read_text(encoding="utf-8-sig")
-        assert len(text.strip().splitlines()) == len(chosen) + 1
+        head, *lines = csv.reader(text.strip().splitlines())
+        assert len(lines) == len(chosen)
+        # Values are those of the file, of which the page has single precision.
+        assert {line[0]: line[head.index("100m")] for line in lines}["YURKOV"] == "11.34"
         # It stays while the kernel changes, and Escape ends it.
         page.select_option("#family", label="Laplacian")
         change(seen)

@@ -42,6 +42,12 @@ TIME = re.compile(
 )
 """Names of columns that hold times."""
 
+SPAN = re.compile(
+    r"(?i)(.*[\W_])?(years|annees|années|jahre|days|jours|months|mois|weeks|hours|heures|seconds)"
+    r"([\W_].*)?"
+)
+"""Names of columns that say how long something lasted, unless their values rise row by row."""
+
 YEAR = re.compile(r"(?i).*(year|ann[eé]e|jahr).*|yr.*")
 
 UNITS = re.compile(
@@ -138,10 +144,14 @@ def is_time(column: Column) -> bool:
     True
     >>> is_time(Column("height", Role.NUMBER, np.array([1961.0, 1958.0, 2003.0])))
     False
+    >>> is_time(Column("hours", Role.NUMBER, np.array([38.5, 40.0, 36.0])))  # of work: a length
+    False
     """
     values, name = column.values, column.name.strip()
     if TIME.fullmatch(name):
-        return True
+        is_length = SPAN.fullmatch(name) is not None and bool(np.any(np.diff(values) < 0))
+        if not is_length:
+            return True
     are_years = _is_whole(values) and values.min() >= EARLIEST and values.max() <= LATEST
     is_ordered = len(values) >= SHORTEST_RUN and bool(np.all(np.diff(values) == 1.0))
     return are_years and (YEAR.fullmatch(name) is not None or is_ordered)

@@ -150,12 +150,13 @@ def map_of(
         nothing = np.zeros(len(at))
         passive = Supplementary(individuals=Individuals(at, None, nothing, read.inertias, names))
     is_named = subject.has_names or len(rows) <= LIMITS.labels
+    labels = len(rows) if len(rows) <= LIMITS.all_named else LIMITS.labels
     look: dict[str, Any] = {
         "axes": axes,
         "spectrum": _shares(subject),
         "colour": _colour(subject),
         "ellipses": None if _colour(subject) is None else "concentration",
-        "labels": LIMITS.labels if is_named else 0,
+        "labels": labels if is_named else 0,
         "supplementary": passive,
         "rows": rows,
         "title": title,
@@ -174,7 +175,7 @@ def map_of(
 def _said(subject: Subject, rows: Array) -> Iterator[str]:
     if subject.passive is not None:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
-    if subject.has_names and len(rows) > LIMITS.labels:
+    if subject.has_names and len(rows) > LIMITS.all_named:
         yield MOST_NAMED
     yield from _colour_said(subject)
 

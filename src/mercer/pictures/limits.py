@@ -16,6 +16,9 @@ class Limits:
     labels: int = 20
     """Individuals named on a plane: those that it shows best."""
 
+    all_named: int = 30
+    """Individuals of a page up to which all are named, where there is room."""
+
     points: int = 10_000
     """Individuals drawn one by one; of more, the density and a sample are shown."""
 

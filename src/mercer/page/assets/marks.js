@@ -117,7 +117,7 @@ mercer.draw.markers = (frame, mark, [us, vs]) => {
     const isPainted = mark.painted && mark.ids && page.isPainting;
     const marker = isPainted ? page.marker(id) : mark.marker;
     const colour = mercer.toned(isPainted ? page.ink(id) : mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour);
-    paths[marker] ??= mercer.marker(marker, 0.68 * mark.size);
+    paths[marker] ??= mercer.marker(marker, (isOnDensity ? 0.4 : 0.68) * mark.size);
     const at = { d: paths[marker], transform: `translate(${u.toFixed(1)} ${vs[i].toFixed(1)})`, [mark.hollow ? "stroke" : "fill"]: colour };
     if (mark.ids) at["data-id"] = id;
     frame.hit(mark, i, u, vs[i]);

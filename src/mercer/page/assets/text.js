@@ -30,10 +30,17 @@ mercer.grouped = (count) => count.toLocaleString("en").replaceAll(",", "\u00a0")
 // A spreadsheet runs cells that begin like formulas: an apostrophe makes them text again.
 mercer.neutral = (text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 
+// A number by the fewest digits that name it: 4918.17, which came in single precision, is that again.
+mercer.exactly = (value) => {
+  if (Math.fround(value) !== value) return String(value);
+  const digits = [6, 7, 8].find((count) => Math.fround(Number(value.toPrecision(count))) === value) ?? 9;
+  return String(Number(value.toPrecision(digits)));
+};
+
 mercer.csv = (columns, rows, isRaw) => {
   const cell = (value) => {
     if (value === null || value === undefined || Number.isNaN(value)) return "";
-    if (typeof value === "number") return String(value);
+    if (typeof value === "number") return mercer.exactly(value);
     const text = isRaw ? String(value) : mercer.neutral(String(value));
     return /[",\n\r;]/.test(text) || text !== text.trim() ? `"${text.replace(/"/g, '""')}"` : text;
   };
@@ -49,7 +56,7 @@ mercer.save = (name, blob) => {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 };
 
-mercer.saveTable = (name, text) => mercer.save(name, new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
+mercer.saveTable = (name, text) => mercer.save(mercer.fileName(name), new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
 
 // Arrays come as base64 of their little-endian bytes.
 const TYPES = { Float32: Float32Array, Float64: Float64Array, Uint8: Uint8Array, Int32: Int32Array };
