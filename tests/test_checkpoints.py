@@ -21,7 +21,6 @@ from scipy import sparse
 
 import mercer as mc
 from mercer.cli import main
-from mercer.davidson import Noise
 from mercer.errors import (
     CorruptFile,
     DataWarning,
@@ -30,6 +29,7 @@ from mercer.errors import (
     NotSaved,
     SpectrumWarning,
 )
+from mercer.iteration import Noise
 from mercer.lowrank import nystrom
 from mercer.pca.centred_tables import read_table
 from mercer.spectrum import Limits, exact, leading

@@ -10,22 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer import davidson as module
-from mercer import woodbury
+from mercer import iteration, woodbury
 from mercer.certificate import Complement, certify
 from mercer.check import Array
-from mercer.davidson import (
-    SHORT,
-    Iteration,
-    Limits,
-    Noise,
-    Step,
-    _next,
-    _restarted,
-    davidson,
-    orthonormal,
-)
+from mercer.davidson import SHORT, Limits, _restarted, davidson, orthonormal
 from mercer.engines.cpu import Threads
+from mercer.iteration import Iteration, Noise, Step, cheapest_step
 from mercer.woodbury import LowRankInverse
 
 SIZE, ENGINE = 90, Threads(1)
@@ -229,56 +219,7 @@ def test_what_did_not_converge_says_so() -> None:
     assert state.history[-1] == pytest.approx(residuals(K, state, 1)[0] / state.values[0])
 
 
-# The passes: which one is next, and what it multiplies
-
-
-@pytest.mark.parametrize(
-    ("history", "tol", "noise", "last", "is_double", "expected"),
-    [
-        ([1e-2], 1e-4, 1e-5, Step.SINGLE, False, Step.SINGLE),  # rounding does not matter at all
-        ([1e-2], 1e-8, 1e-4, Step.SINGLE, False, Step.SINGLE),  # far away
-        ([1e-1, 1e-4, 1e-6], 1e-8, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # nearly there
-        ([1e-3, 2.9e-6], 1e-12, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # as far as it goes
-        ([1e-2, 6e-3], 1e-8, 1e-4, Step.SINGLE, False, Step.SINGLE),  # slow, not by rounding
-        ([1e-4, 6e-5], 1e-8, 1e-4, Step.SINGLE, False, Step.RESTART),  # rounding may be why
-        ([1e-2, 1e-9], 1e-8, 1e-4, Step.SINGLE, False, Step.REPEAT),  # only rounding is left
-        ([1e-6, 2e-8], 1e-8, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # and one small correction
-        ([1e-6, 1e-6], 1e-8, 1e-5, Step.IMPROVE, True, Step.SINGLE),  # its rounding is small now
-        ([1e-6, 1e-6], 1e-12, 1e-4, Step.IMPROVE, True, Step.DOUBLE),  # not small enough
-        ([1e-6, 9e-7], 1e-12, 1e-4, Step.DOUBLE, True, Step.DOUBLE),  # slow, but not by rounding
-        ([1e-6, 9e-7], 1e-12, 1e-4, Step.SINGLE, True, Step.RESTART),  # rounding may be in the way
-        ([1e-6, 1e-13], 1e-12, 1e-4, Step.DOUBLE, True, Step.REPEAT),
-    ],
-)
-def test_the_next_pass_is_the_cheapest_that_helps(
-    history: list[float], tol: float, noise: float, last: Step, is_double: bool, expected: Step
-) -> None:
-    assert (
-        _next(history, tol, Noise(noise, 0.0, 0.1 * noise), last, is_double=is_double) is expected
-    )
-
-
-def test_long_corrections_are_not_rounded_to_single_precision() -> None:
-    """A small axis needs a long correction for its residual, whose rounding is as much larger."""
-    settled: Any = [1e-6, 1e-6], 1e-8, Noise(1e-5, 0.0, 1e-6), Step.IMPROVE
-    assert _next(*settled, is_double=True) is Step.SINGLE
-    assert _next(*settled, is_double=True, correction=1e4) is Step.DOUBLE
-
-
-def test_short_first_corrections_are_followed_by_double_precision_at_once() -> None:
-    """A pass leaves of the residual about what the corrections are long: two more are enough."""
-    begun: Any = [1e-3], 1e-8, Noise(1e-3, 0.0, 1e-5, expected=3e-4), Step.SINGLE
-    assert _next(*begun, is_double=False, first_gain=2e-3) is Step.IMPROVE
-    assert _next(*begun, is_double=False, first_gain=5e-3) is Step.SINGLE
-    loose: Any = [1e-3], 1e-8, Noise(1e-3, 0.0, 1e-5), Step.SINGLE  # nothing better is expected
-    assert _next(*loose, is_double=False, first_gain=2e-3) is Step.SINGLE
-
-
-def test_a_bound_of_single_precision_is_lowered_by_what_double_precision_finds() -> None:
-    noise = Noise(1e-3, 1e-15, expected=3e-4, found=lambda: 2e-4)
-    assert (noise.later, noise.sharpened().single, noise.sharpened().later) == (3e-4, 2e-4, 2e-4)
-    assert noise.sharpened().sharpened() == noise.sharpened()
-    assert Noise(1e-3, found=lambda: 1.0).sharpened().single == 1e-3
+# The passes: which steps are taken, and what a restart multiplies
 
 
 def steps_of(
@@ -288,10 +229,10 @@ def steps_of(
     seen: list[Step] = []
 
     def watched(*arguments: object, **named: object) -> Step:
-        seen.append(_next(*arguments, **named))  # type: ignore[arg-type]
+        seen.append(cheapest_step(*arguments, **named))  # type: ignore[arg-type]
         return seen[-1]
 
-    monkeypatch.setattr(module, "_next", watched)
+    monkeypatch.setattr(iteration, "cheapest_step", watched)
     state = iterated(operator, 3, factor, tol, Noise(announced, 1e-15))
     assert state.has_converged
     assert residuals(operator.matrix, state, 3).max() <= tol

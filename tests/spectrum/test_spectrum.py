@@ -20,12 +20,12 @@ from benchmarks.measure import BANDWIDTH
 from benchmarks.measure import latent as surface
 from mercer.certificate import FAILURE, frobenius_complement
 from mercer.check import Array
-from mercer.davidson import Iteration
 from mercer.engines import lapack
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
 from mercer.errors import MissedAxes, NoInertia, NotConverged, NotEnoughMemory, RoundingLimit
 from mercer.gram import Centred, Gram
+from mercer.iteration import Iteration
 from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import nystrom_bytes

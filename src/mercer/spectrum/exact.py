@@ -10,17 +10,13 @@ import numpy as np
 
 from mercer.certificate import Certificate
 from mercer.check import Array, Points, as_numpy
-from mercer.davidson import (
-    Iteration,
-    Limits,
-    Noise,
-    davidson,
-)
+from mercer.davidson import Limits, davidson
 from mercer.display import warn
 from mercer.engines.engine import SINGLE_ENOUGH, SINGLE_ROUNDING
 from mercer.engines.held import Held, to_host
 from mercer.errors import InvalidInput, MissedAxes, NotConverged
 from mercer.gram import Centred, Gram
+from mercer.iteration import Iteration, Noise
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import join_points, take

@@ -13,10 +13,11 @@ from time import perf_counter
 import numpy as np
 
 from mercer.check import Array
-from mercer.davidson import Iteration, orthonormal
+from mercer.davidson import orthonormal
 from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
 from mercer.errors import Advice, NotConverged
+from mercer.iteration import Iteration
 from mercer.operators import Operator
 from mercer.spectrum.limits import Limits
 from mercer.spectrum.proofs import prove_axes, trace_bound

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.check import chunks
-from mercer.davidson import Course, Subspace
+from mercer.davidson import Subspace
 from mercer.engines.engine import Engine
 from mercer.engines.held import beside, to_host
+from mercer.iteration import Course
 from mercer.spectrum.probes import NormProbe
 
 

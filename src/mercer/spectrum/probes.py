@@ -21,12 +21,10 @@ import numpy as np
 
 from mercer.certificate import FAILURE, NOT_HIDDEN, WIDENED, Complement, probe_quantile
 from mercer.check import Array
-from mercer.davidson import (
-    Noise,
-)
 from mercer.engines.engine import Seed
 from mercer.engines.held import to_host
 from mercer.gram import Centred
+from mercer.iteration import Noise
 from mercer.operators import column_sums
 from mercer.points import take
 from mercer.spectrum.values import (

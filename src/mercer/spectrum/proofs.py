@@ -15,14 +15,11 @@ from mercer.certificate import (
     frobenius_complement,
     trace_complement,
 )
-from mercer.davidson import (
-    TINY,
-    Iteration,
-)
 from mercer.display import warn
 from mercer.engines.held import to_host
 from mercer.engines.lapack import run_interruptibly
 from mercer.errors import RoundingLimit
+from mercer.iteration import TINY, Iteration
 from mercer.operators import Operator
 from mercer.spectrum.dense import outside
 from mercer.spectrum.values import (
