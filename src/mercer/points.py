@@ -18,6 +18,7 @@ from mercer.check import (
     chunks,
     how_many,
     is_annotated,
+    is_foreign,
     is_plain_table,
     members,
     not_finite,
@@ -34,6 +35,19 @@ MICROSECONDS_A_DAY = 86_400_000_000
 
 READ_AT_ONCE = 2**21
 """Numbers that are read from disk at a time, 16 MB of them."""
+
+
+def read_only(values: Array) -> Array:
+    """Return a read-only view of an array of numpy's; those of others are their owners' affair.
+
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    if is_foreign(values):
+        return values
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
 
 
 class Paired:

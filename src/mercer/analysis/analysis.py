@@ -26,11 +26,11 @@ from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios,
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import MOST_COLOURS, Column, Role, Table, as_labels
 from mercer.display import Shown, warn
 from mercer.errors import Advice, ExchangeableAxes, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
-from mercer.factorial.column_kernels import MISSING
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
@@ -373,7 +373,7 @@ def _points(proposal: Proposal) -> Any:
     points = proposal.points
     if proposal.analysis in ("mca", "famd"):  # which make a level of what is missing
         labels = {
-            name: as_labels(MISSING if v is None else v for v in values.tolist())
+            name: as_labels(MISSING_LEVEL if v is None else v for v in values.tolist())
             if name in proposal.active
             else values
             for name, values in points.labels.items()

@@ -13,10 +13,11 @@ from mercer.analysis.doubts import Doubt
 from mercer.check import Array
 from mercer.data.assembly import TRANSPOSE, are_numbers, are_samples
 from mercer.data.dialect import is_number
-from mercer.data.missing import LEVEL, imputed_spread
-from mercer.data.table import Column, Role, Table, as_labels, frozen
+from mercer.data.missing import MISSING_LEVEL, imputed_spread
+from mercer.data.table import Column, Role, Table, as_labels
+from mercer.display import listing
 from mercer.errors import Advice
-from mercer.reading.links import listing
+from mercer.points import read_only
 
 FEWEST_ROWS = 10
 """Rows from which on a column that counts 1, 2, 3, … is taken for the numbers of the rows."""
@@ -273,8 +274,8 @@ def with_names(table: Table, name: str) -> Table:
     return replace(
         table,
         roles=tuple(Role.IDENTIFIER if n == name else role for n, role in roles),
-        numbers=frozen(np.delete(table.numbers, numeric.index(name), axis=1)),
-        labels={**table.labels, name: frozen(labels)},
+        numbers=read_only(np.delete(table.numbers, numeric.index(name), axis=1)),
+        labels={**table.labels, name: read_only(labels)},
         row_names=table.row_names or tuple(labels.tolist()),
         notes=(*table.notes, f'rows are named by "{name}"'),
     )
@@ -400,7 +401,7 @@ def words_doubt(table: Table) -> Iterator[Doubt]:
     """
     for column in table.columns():
         levels = column.levels if column.role is Role.FACTOR else ()
-        odd = [level for level in levels if not is_number(level) and level != LEVEL]
+        odd = [level for level in levels if not is_number(level) and level != MISSING_LEVEL]
         if odd and len(levels) > 2 * len(odd):
             name, missing = column.name, Advice("na", odd[:1])
             text = (
@@ -452,7 +453,7 @@ def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
         total = sum(lacks.values())
         what = "1 category is" if total == 1 else f"{total} categories are"
         where = listing([f'"{name:.80}" ({lacks[name]})' for name in lacking], NAMED)
-        text = f'{what} missing, in {where}: "{LEVEL}" is taken for one more category'
+        text = f'{what} missing, in {where}: "{MISSING_LEVEL}" is taken for one more category'
         yield Doubt("missing", text, lacking[0] if len(lacking) == 1 else "table")
 
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.missing import LEVEL
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import Column, Role, quote_names
-from mercer.display import Shown
+from mercer.display import Shown, listing, percent
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
-from mercer.reading.links import Scores, listing, percent
+from mercer.reading.links import Scores
 
 MOST = 0.5
 """The share of one column in all squared distances from which on it is most of them."""
@@ -276,7 +276,7 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
     """Yield the levels of the factor that colours which are too few for an ellipse."""
     if column is None:
         return
-    counts = Counter(str(v) for v in column.values.tolist() if v is not None and v != LEVEL)
+    counts = Counter(str(v) for v in column.values.tolist() if v is not None and v != MISSING_LEVEL)
     few = sorted(level for level, count in counts.items() if count < ELLIPSE)
     if few:
         have = "has" if len(few) == 1 else "have"

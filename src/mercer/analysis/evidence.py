@@ -13,9 +13,9 @@ from mercer.check import Array
 from mercer.clusters.finding import ward
 from mercer.compare.dependence import alignment
 from mercer.data.table import Column
-from mercer.display import Shown
+from mercer.display import Shown, percent
 from mercer.kernels.vectors import Linear
-from mercer.reading.links import Scores, percent
+from mercer.reading.links import Scores
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL
 

@@ -38,22 +38,19 @@ from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names
+from mercer.display import listing
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.factorial import CA, FAMD, MCA
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.kernels.strings import StringSpectrum
+from mercer.kernels.strings import WORD, StringSpectrum
 from mercer.kernels.tables import columns_read
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
-from mercer.reading.links import listing
 
 FEW_NAMED = 6
 """Columns that a sentence names."""
-
-WORD = 3
-"""Letters of the words by which sequences are compared."""
 
 STRAIGHT = ("pca", "mca", "famd", "ca")
 """Analyses beside whose map a curved one stands."""

@@ -22,8 +22,8 @@ from mercer.cli.errors import OK
 from mercer.cli.output import Talk, csv_bytes, write
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table
+from mercer.display import percent
 from mercer.errors import InvalidInput, MissingExtra, NotSaved
-from mercer.reading.links import percent
 
 
 class Demo(NamedTuple):

@@ -22,9 +22,10 @@ from mercer.cli.fits import (
     kernel_text,
 )
 from mercer.cli.inputs import Data
-from mercer.cli.output import Talk, align_columns, csv_bytes, percent, refuse_existing, write
+from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.plans import seconds_beside, tell_plan
 from mercer.cli.studies import answers_of, refuse_studies
+from mercer.display import precise_percent
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.store import save
 
@@ -160,10 +161,10 @@ def text_of(value: dict[str, Any]) -> str:
         lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
         return "\n".join(lines)
     if "goodness" in value:
-        good, mass = value["goodness"], percent(value["negative_mass"])
+        good, mass = value["goodness"], precise_percent(value["negative_mass"])
         lines.append(
-            f"the map keeps {percent(good['absolute'])} of the eigenvalues by modulus, of which "
-            f"the shares are parts; {mass} of them are negative"
+            f"the map keeps {precise_percent(good['absolute'])} of the eigenvalues by modulus, of "
+            f"which the shares are parts; {mass} of them are negative"
         )
     else:
         lines.append(f"total inertia {value['inertia']:.6g}")
@@ -172,8 +173,8 @@ def text_of(value: dict[str, Any]) -> str:
     columns = {
         "axis": [str(axis["axis"]) for axis in axes],
         size: [f"{axis[size]:.6g}" for axis in axes],
-        "share": [percent(axis["share"]) for axis in axes],
-        "cumulated": [percent(axis["cumulated"]) for axis in axes],
+        "share": [precise_percent(axis["share"]) for axis in axes],
+        "cumulated": [precise_percent(axis["cumulated"]) for axis in axes],
         "relative error": [f"{axis['error']:.1e}" for axis in axes],
     }
     evidence = value.get("evidence")

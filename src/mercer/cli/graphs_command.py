@@ -25,13 +25,11 @@ from mercer.data.table import Table, quote_names
 from mercer.datasets.examples import networks_folder
 from mercer.errors import InvalidInput, MercerError
 from mercer.estimator import as_kernel
+from mercer.explorer.networks import KERNEL
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.pca import KernelPCA
 from mercer.store import save
-
-KERNEL = "weisfeiler_lehman(3).normalised()"
-"""What graphs are compared by where nothing is asked for."""
 
 MOST_COMPARED = 2000
 """Graphs up to which all distances between them are found for the page."""

@@ -25,7 +25,7 @@ from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges, is_graph_file
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import LEVEL, Policies, settled
+from mercer.data.missing import MISSING_LEVEL, Policies, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names, row_place
@@ -33,6 +33,7 @@ from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, TooLarge, UnevenRows, UnreadableFile
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
+from mercer.kernels.strings import WORD
 from mercer.kernels.tables import columns_read
 from mercer.settings import advice, memory_bytes
 
@@ -47,10 +48,6 @@ MOST_LINES = 100
 
 MOST_LOOKED_AT = 10_000
 """Entries of a folder that are looked at to see whether it holds graphs."""
-
-WORD = 3
-"""Letters of the words by which sequences are compared, unless one is shorter."""
-
 
 LEFT_OUT, REPLACED = re.compile(r"\d+ of \d+ rows left out"), re.compile(r"\d+ missing ")
 UNUSED = "is not used"
@@ -264,7 +261,9 @@ def _tell_imputed(args: Namespace, table: Table, talk: Talk) -> None:
     others = {n: m for n, m in table.imputed.items() if n not in numbers}
     parts = [
         _holes(numbers, "number", "by the mean of its column", "by the means of their columns"),
-        _holes(others, "category", f'by the level "{LEVEL}"', f'by a level "{LEVEL}"'),
+        _holes(
+            others, "category", f'by the level "{MISSING_LEVEL}"', f'by a level "{MISSING_LEVEL}"'
+        ),
     ]
     talk.warn(
         f"{args.data}: {'; '.join(part for part in parts if part)}. --strict refuses such files, "
@@ -517,7 +516,7 @@ def refuse_other_levels(
                 continue
             row = row_place(table, i, i if rows is None else rows[i])
             place = f"{file}, {row}, column {quote_names([column.name])}"
-            if label in (None, LEVEL):
+            if label in (None, MISSING_LEVEL):
                 raise InvalidInput(
                     f"{place}: the category is missing, and the fit had none that was. Fill it in, "
                     "or leave out such rows with --drop-na"

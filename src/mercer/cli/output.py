@@ -287,12 +287,3 @@ def write(path: str, content: bytes) -> None:
     from mercer.store import write_whole  # only now: it loads numpy
 
     write_whole(path, [content])
-
-
-def percent(share: float) -> str:
-    """Return a share of a column of figures with three digits; sentences have two.
-
-    >>> percent(0.327), percent(1.0)
-    ('32.7 %', '100 %')
-    """
-    return f"{100 * share:.3g} %"

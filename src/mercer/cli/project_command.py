@@ -26,10 +26,11 @@ from mercer.cli.plans import tell_cost
 from mercer.cli.progress import carry_out
 from mercer.data.assembly import with_roles
 from mercer.data.missing import policies, settled
-from mercer.data.table import Column, Role, Table, frozen
+from mercer.data.table import Column, Role, Table
 from mercer.errors import CorruptFile, InvalidInput
 from mercer.kernels.tables import columns_read
 from mercer.planning import flops
+from mercer.points import read_only
 from mercer.progress import Line
 from mercer.reading import Readable
 from mercer.store import load
@@ -141,7 +142,7 @@ def filled(table: Table, known: Mapping[str, Column], file: str, talk: Talk | No
             f"{file}: {lost} missing number{'s were' if lost > 1 else ' was'} replaced by the "
             "means of the fit. --strict refuses such files, --drop-na leaves out such rows"
         )
-    return replace(table, numbers=frozen(np.where(holes, means, table.numbers)))
+    return replace(table, numbers=read_only(np.where(holes, means, table.numbers)))
 
 
 def table_columns(model: Any) -> dict[str, Column]:

@@ -21,10 +21,11 @@ from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
 from mercer.cli.progress import carry_out
 from mercer.data.table import Role, Table
+from mercer.display import percent
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
-from mercer.reading.links import Scores, percent
+from mercer.reading.links import Scores
 
 if TYPE_CHECKING:
     from mercer.clusters import Clusters

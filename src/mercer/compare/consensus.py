@@ -17,7 +17,6 @@ from mercer.compare.sides import (
     CentredSide,
     Centring,
     centring,
-    frozen,
     named_sides,
     reads_rows,
 )
@@ -29,6 +28,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.settings import number as real_number
 from mercer.settings import spelled, whole
@@ -209,10 +209,10 @@ def _found(  # noqa: PLR0913, PLR0917  (what `consensus` was asked, in its order
         method=method,
         names=tuple(names),
         kernel=_combined(sides, weights / norms, is_shared=_is_shared(kernels, points)),
-        weights=frozen(weights),
-        norms=frozen(norms),
-        alignments=frozen(C),
-        agreement=frozen(image / np.sqrt(weights @ image)),
+        weights=read_only(weights),
+        norms=read_only(norms),
+        alignments=read_only(C),
+        agreement=read_only(image / np.sqrt(weights @ image)),
         value=value,
         gap=gap,
     )

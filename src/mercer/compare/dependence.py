@@ -17,19 +17,12 @@ from mercer.compare.products import (
     multiplied_moments,
     products_of,
 )
-from mercer.compare.sides import (
-    Centring,
-    centring,
-    frozen,
-    noise,
-    same_individuals,
-    scale_gram,
-    side,
-)
+from mercer.compare.sides import Centring, centring, noise, same_individuals, scale_gram, side
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled, whole
@@ -367,7 +360,7 @@ def test_dependence(
     """Return a statistic with its test: individuals of the second permuted, or both multiplied."""
     n = len(pair.how.weights)
     a, b = at
-    nothing = frozen(np.zeros(0))
+    nothing = read_only(np.zeros(0))
     if any(is_constant(pair.grams[i], float(pair.G[i, i])) for i in at):
         text = "all individuals are alike under one of them: chance cannot give less"
         return Dependence(measure, statistic, 1.0, nothing, 0, None, n, text)
@@ -403,7 +396,7 @@ def test_dependence(
         text += f" of features of rank {asked.rank}, an approximation that holds {held}"
     if is_permuted and not pair.how.is_equal:
         text += ", exact where weights have nothing to do with the second"
-    values, p = frozen(null.values[:, 0] / pair.unit), float(null.p_values[0])
+    values, p = read_only(null.values[:, 0] / pair.unit), float(null.p_values[0])
     return Dependence(measure, statistic, p, values, made, draws.seed, n, text, law)
 
 

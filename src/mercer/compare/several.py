@@ -18,10 +18,11 @@ from mercer.compare.dependence import (
     test_dependence,
 )
 from mercer.compare.products import Tiled, products_of
-from mercer.compare.sides import centring, frozen, named_sides, scale_gram
+from mercer.compare.sides import centring, named_sides, scale_gram
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.gram import Gram
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import adjusted_p_values
 from mercer.settings import RandomState, spelled
@@ -161,9 +162,9 @@ def _compared(sides: dict[str, Gram], sample_weight: Any, asked: DependenceTest)
         mine = replace(asked, draws=replace(asked.draws, progress=told))
         pair = ComparedPair(here, both, how, part, float(norms[i] * norms[j]))
         found.append(test_dependence("alignment", float(C[i, j]), at, pair, mine))
-    coordinates, shares = map(frozen, interstructure(C))
+    coordinates, shares = map(read_only, interstructure(C))
     adjusted = _adjusted(found)
-    return Comparison(tuple(names), n, frozen(C), tuple(found), adjusted, coordinates, shares)
+    return Comparison(tuple(names), n, read_only(C), tuple(found), adjusted, coordinates, shares)
 
 
 def _shared(progress: Progress | None, k: int, count: int) -> Progress | None:
@@ -192,5 +193,7 @@ def _adjusted(found: Sequence[Dependence]) -> Array | None:
     p_values = [pair.p_value for pair in found]
     given = [p for p in p_values if p is not None]
     return (
-        frozen(adjusted_p_values(np.array(given), "holm")) if len(given) == len(p_values) else None
+        read_only(adjusted_p_values(np.array(given), "holm"))
+        if len(given) == len(p_values)
+        else None
     )

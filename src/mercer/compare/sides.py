@@ -335,9 +335,3 @@ def noise(gram: Gram) -> float:
     """
     largest = float(np.max(np.abs(gram.diag()), initial=0.0))
     return (VALUE_ROUNDING**2 if gram.kernel.is_linear else VALUE_ROUNDING) * largest
-
-
-def frozen(values: Array) -> Array:
-    """Return an array that cannot be written to, as part of a value."""
-    values.flags.writeable = False
-    return values

@@ -11,9 +11,10 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.dates import dates_of, parse_date
 from mercer.data.raw_files import in_one_line
-from mercer.data.table import Role, Table, as_labels, frozen, no_column, quote_names
+from mercer.data.table import Role, Table, as_labels, no_column, quote_names
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, UnreadableFile
+from mercer.points import read_only
 
 MOST_LEVELS = 50
 """Levels of a factor: more colours than a person tells apart, by far."""
@@ -81,13 +82,13 @@ def assemble_table(
         if role is Role.NUMBER:
             numeric.append(kept)
         else:
-            labels[name] = frozen(kept)
+            labels[name] = read_only(kept)
         if role is Role.IDENTIFIER and row_names is None:
             row_names = _row_names(name, kept)
     return Table(
         names=tuple(names),
         roles=tuple(found),
-        numbers=frozen(_matrix(numeric, len(columns[0]) if columns else 0)),
+        numbers=read_only(_matrix(numeric, len(columns[0]) if columns else 0)),
         labels=labels,
         row_names=None if row_names is None else tuple(row_names),
         notes=tuple(notes),
@@ -203,7 +204,7 @@ def of_numbers(
     return Table(
         names=tuple(names or (f"column {j + 1}" for j in range(width))),
         roles=(Role.NUMBER,) * width,
-        numbers=frozen(np.asarray(numbers, np.float64)),
+        numbers=read_only(np.asarray(numbers, np.float64)),
         labels={},
         notes=tuple(notes),
     )
@@ -269,7 +270,7 @@ def transpose_table(table: Table) -> Table:
     return Table(
         names=tuple(number_names(names)[0]),
         roles=(Role.NUMBER,) * len(table),
-        numbers=frozen(np.ascontiguousarray(table.numbers.T)),
+        numbers=read_only(np.ascontiguousarray(table.numbers.T)),
         labels={},
         row_names=tuple(samples),
         notes=(*table.notes, *notes),

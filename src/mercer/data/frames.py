@@ -15,12 +15,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, is_annotated, is_foreign, members, refuse_lazy
+from mercer.check import Array, Points, is_annotated, members, refuse_lazy
 from mercer.data.assembly import number_names
 from mercer.data.table import Role, Table, as_column, as_labels
 from mercer.display import MOST_LINES
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.points import NamedRows, Rows, as_points
+from mercer.points import NamedRows, Rows, as_points, read_only
 
 NATIVE = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
@@ -216,7 +216,7 @@ class Tidy(dict[str, Array]):
     """
 
     def __init__(self, columns: Mapping[str, Array]) -> None:
-        super().__init__({name: frozen(values) for name, values in columns.items()})
+        super().__init__({name: read_only(values) for name, values in columns.items()})
 
     @property
     def rows(self) -> int:
@@ -246,15 +246,6 @@ class Tidy(dict[str, Array]):
 
 def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def frozen(values: Array) -> Array:
-    """Return a read-only view of an array of numpy's; those of others are their owners' affair."""
-    if is_foreign(values):
-        return values
-    view = np.asarray(values).view()
-    view.flags.writeable = False
-    return view
 
 
 def library_of(X: Any) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 from mercer.check import Array, power_of_two
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.settings import RandomState, is_yes, number, seed_of, whole
 
@@ -161,22 +162,17 @@ def impute(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         found = None if seed is None else engine.draws(filled, drawn, seed, tell)
     spread = None if found is None else unit * np.where(holes, found.std(axis=0), 0.0)
     return Imputation(
-        values=_locked(np.where(holes, unit * filled.values, x)),
-        is_missing=_locked(holes),
+        values=read_only(np.where(holes, unit * filled.values, x)),
+        is_missing=read_only(holes),
         axes=count,
         is_regularised=regularised,
         noise=filled.noise * (1.0 if standardize else unit),
         steps=filled.steps,
         has_converged=filled.has_converged,
-        spread=None if spread is None else _locked(spread),
-        tables=None if found is None else _locked(unit * found),
+        spread=None if spread is None else read_only(spread),
+        tables=None if found is None else read_only(unit * found),
         seed=seed,
     )
-
-
-def _locked(values: Array) -> Array:
-    values.flags.writeable = False
-    return values
 
 
 def _read(table: Any) -> tuple[Array, Array]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from mercer.check import Array, worst_asymmetry
 from mercer.data.dialect import is_number
-from mercer.data.table import Role, Table, frozen
+from mercer.data.table import Role, Table
 from mercer.display import Shown
 from mercer.errors import InvalidInput
+from mercer.points import read_only
 
 ASYMMETRY = 1e-6
 """What rounding to printed digits leaves of symmetry, relative to the largest entry."""
@@ -103,7 +104,7 @@ def labelled(table: Table) -> Table:
         table,
         names=names[1:],
         roles=table.roles[1:],
-        numbers=frozen(np.ascontiguousarray(numbers[:, 1:])),
+        numbers=read_only(np.ascontiguousarray(numbers[:, 1:])),
         row_names=names[1:],
     )
 
@@ -172,7 +173,7 @@ def as_square(table: Table) -> SquareMatrix:
             f'("{names[j]}", "{names[i]}") is {values[j, i]:g}'
         )
     notes = table.notes if values is numbers else (*table.notes, "a triangle, completed")
-    return SquareMatrix(frozen(values), names, notes)
+    return SquareMatrix(read_only(values), names, notes)
 
 
 def _not_known(values: Array, names: Sequence[str]) -> InvalidInput:

@@ -12,13 +12,14 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.imputation import AXES, impute
-from mercer.data.table import Role, Table, as_labels, frozen, quote_names, row_place
+from mercer.data.table import Role, Table, as_labels, quote_names, row_place
 from mercer.errors import Advice, InvalidInput, InvalidParameter
+from mercer.points import read_only
 
 Missing: TypeAlias = str | Mapping[str, str]
 """One word for numbers and factors, or a word for each of them."""
 
-LEVEL = "(missing)"
+MISSING_LEVEL = "(missing)"
 """The level that stands for all categories that are missing."""
 
 NUMBERS = ("error", "drop", "mean", "pca", "keep")
@@ -215,9 +216,9 @@ def _with_numbers(table: Table, policy: str) -> Table:
         how = f"what {count} principal axes say of them"
     lost = int(holes.sum())
     note = f"{lost} missing number{'s' if lost > 1 else ''} replaced by {how}"
-    masks = {n: frozen(m.copy()) for n, m in zip(names, holes.T, strict=True) if m.any()}
+    masks = {n: read_only(m.copy()) for n, m in zip(names, holes.T, strict=True) if m.any()}
     imputed = {**table.imputed, **masks}
-    return replace(table, numbers=frozen(numbers), notes=(*table.notes, note), imputed=imputed)
+    return replace(table, numbers=read_only(numbers), notes=(*table.notes, note), imputed=imputed)
 
 
 PLAUSIBLE, FEWEST_ROWS, MOST_CELLS = 20, 10, 100_000
@@ -261,12 +262,18 @@ def _with_labels(table: Table, names: list[str], policy: str) -> Table:
     imputed = dict(table.imputed)
     for name in names:
         given = as_labels(labels[name])
-        imputed[name] = frozen(np.array([label is None for label in given], bool))
+        imputed[name] = read_only(np.array([label is None for label in given], bool))
         often = Counter(label for label in given if label is not None)
-        most = LEVEL if policy == "level" else min(often, key=lambda label: (-often[label], label))
+        most = (
+            MISSING_LEVEL
+            if policy == "level"
+            else min(often, key=lambda label: (-often[label], label))
+        )
         count += len(given) - often.total()
-        labels[name] = frozen(as_labels(most if label is None else label for label in given))
-    how = f'made a level "{LEVEL}"' if policy == "level" else "replaced by the most frequent"
+        labels[name] = read_only(as_labels(most if label is None else label for label in given))
+    how = (
+        f'made a level "{MISSING_LEVEL}"' if policy == "level" else "replaced by the most frequent"
+    )
     whose = "categories {how} of their" if count > 1 else "category {how} of its"
     note = f"{count} missing {whose.format(how=how)} column"
     return replace(table, labels=labels, notes=(*table.notes, note), imputed=imputed)

@@ -14,6 +14,7 @@ import numpy as np
 from mercer.check import Array, how_many, is_missing
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.points import read_only
 from mercer.settings import advice
 
 SHOWN = 6
@@ -38,13 +39,6 @@ class Role(Enum):
     IDENTIFIER = "identifier"
     DATE = "date"
     TEXT = "text"
-
-
-def frozen(values: Array) -> Array:
-    """Return a read-only view of an array, which the caller must not write to any more."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 def as_labels(values: Iterable[Any], text: Callable[[Any], str] = str) -> Array:
@@ -222,8 +216,10 @@ class Table(Shown):
         return cls(
             names=tuple(arrays),
             roles=tuple(found.values()),
-            numbers=frozen(numbers.astype(np.float64, copy=False)),
-            labels={n: frozen(a.copy()) for n, a in arrays.items() if found[n] is not Role.NUMBER},
+            numbers=read_only(numbers.astype(np.float64, copy=False)),
+            labels={
+                n: read_only(a.copy()) for n, a in arrays.items() if found[n] is not Role.NUMBER
+            },
             row_names=None if row_names is None else tuple(str(name) for name in row_names),
             supplementary=frozenset(supplementary),
             notes=tuple(notes),
@@ -251,10 +247,10 @@ class Table(Shown):
         names = self.row_names
         return replace(
             self,
-            numbers=frozen(self.numbers[kept]),
-            labels={name: frozen(values[kept]) for name, values in self.labels.items()},
+            numbers=read_only(self.numbers[kept]),
+            labels={name: read_only(values[kept]) for name, values in self.labels.items()},
             row_names=None if names is None else tuple(names[i] for i in kept),
-            imputed={name: frozen(mask[kept]) for name, mask in self.imputed.items()},
+            imputed={name: read_only(mask[kept]) for name, mask in self.imputed.items()},
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -290,7 +286,7 @@ class Table(Shown):
         if not self.supplementary.intersection(numeric):
             return self.numbers
         kept = [i for i, name in enumerate(numeric) if name not in self.supplementary]
-        return frozen(np.ascontiguousarray(self.numbers[:, kept]))
+        return read_only(np.ascontiguousarray(self.numbers[:, kept]))
 
     def column(self, name: str) -> Column:
         """Return one column by its name."""
@@ -325,7 +321,7 @@ class Table(Shown):
             self,
             names=order,
             roles=tuple(c.role for c in columns),
-            numbers=frozen(np.column_stack(numbers) if numbers else np.empty((len(self), 0))),
+            numbers=read_only(np.column_stack(numbers) if numbers else np.empty((len(self), 0))),
             labels={name: self.labels[name] for name in order if name in self.labels},
             supplementary=self.supplementary & set(order),
             imputed={name: mask for name, mask in self.imputed.items() if name in order},

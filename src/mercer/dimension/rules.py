@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer.check import Array
-from mercer.display import Shown
+from mercer.display import Shown, precise_percent
 
 ROUNDING = 1e-10
 """Differences below this share of the largest inertia are what rounding leaves of zero."""
@@ -99,14 +99,16 @@ def by_share(inertias: Array, total: float, share: float = 0.95) -> ShareChoice:
     if carried >= share - ROUNDING:
         k = int(np.argmax(cumulated >= share - ROUNDING)) + 1
         verb = "carries" if k == 1 else "carry"
-        evidence = f"{axes(k)} {verb} {percent(cumulated[k - 1])} of the inertia, at least {asked}"
+        evidence = (
+            f"{axes(k)} {verb} {precise_percent(cumulated[k - 1])} of the inertia, at least {asked}"
+        )
         return ShareChoice("inertia", k, evidence, True, share, cumulated)
     if is_complete(inertias, total):
         evidence = f"all {axes(m)} are needed for {asked}" if m else "there is no inertia"
         return ShareChoice("inertia", m, evidence, True, share, cumulated)
     rest = (share - ROUNDING - carried) * total
     least = m + (int(np.ceil(rest / inertias[-1])) if m else 1)
-    only = f"the {axes(m)} computed reach only {percent(carried)} of the inertia"
+    only = f"the {axes(m)} computed reach only {precise_percent(carried)} of the inertia"
     evidence = f"at least {axes(least)}: {only}, less than {asked}"
     return ShareChoice("inertia", least, evidence, False, share, cumulated)
 
@@ -216,8 +218,3 @@ def is_complete(inertias: Array, total: float) -> bool:
 def axes(count: int) -> str:
     """Return so many axes in words."""
     return f"{count} {'axis' if count == 1 else 'axes'}"
-
-
-def percent(share: float) -> str:
-    """Return a share in words."""
-    return f"{100 * share:.3g} %"

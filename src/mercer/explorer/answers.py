@@ -19,6 +19,7 @@ from mercer.data import rows
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Table
+from mercer.display import listing
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
 from mercer.explorer.code_of_state import code_of, command_of, own_kernel
 from mercer.explorer.limits import Limits
@@ -40,7 +41,6 @@ from mercer.pictures.limits import LIMITS
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress
-from mercer.reading.links import listing
 
 FUNCTION = 45
 """Places on each side of the grid on which an axis is drawn as a function of two variables."""

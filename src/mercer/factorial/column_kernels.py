@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, refuse_non_finite
 from mercer.data.frames import rows
+from mercer.data.missing import MISSING_LEVEL
 from mercer.display import kept
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, Row
 from mercer.estimator import all_or_nothing, weights_of
@@ -129,9 +130,6 @@ class FeaturePCA(PCA):
 MOST_LEVELS = 50
 """Levels of a column of whole numbers: with more, they are measured and no codes of categories."""
 
-MISSING = "(missing)"
-"""The level of what is missing, where that is a level."""
-
 POLICIES = ("error", "level")
 
 
@@ -213,7 +211,7 @@ def _labels(column: Any, name: str, missing: str) -> list[str]:
                     "what is missing",
                     Row(i),
                 )
-            found.append(MISSING)
+            found.append(MISSING_LEVEL)
         else:
             found.append(text_of(label))
     return found

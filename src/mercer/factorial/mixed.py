@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
-from mercer.data.frames import as_frame, frozen
+from mercer.data.frames import as_frame
 from mercer.display import Shown, first_names, kept, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.column_kernels import (
@@ -24,7 +24,7 @@ from mercer.factorial.column_kernels import (
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
-from mercer.points import Rows
+from mercer.points import Rows, read_only
 from mercer.reading import Categories, Variables
 from mercer.reading.axis_values import correlations, tidy_columns
 
@@ -40,7 +40,7 @@ class ActiveCategories(Categories):
         """The share of each category in the inertia of each axis."""
         if self.loadings is None:
             raise NotAvailable("only active categories contribute to the axes")
-        return frozen(self.loadings**2)
+        return read_only(self.loadings**2)
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each category and axis."""
@@ -88,12 +88,12 @@ class Links(Shown):
     @property
     def contributions(self) -> Array:
         """The share of each column in the inertia of each axis; they add up to 1."""
-        return frozen(self.weights[:, None] * self.coordinates / self.inertias)
+        return read_only(self.weights[:, None] * self.coordinates / self.inertias)
 
     @property
     def cos2(self) -> Array:
         """How well each axis shows each column."""
-        return frozen(self.coordinates**2 / np.maximum(self.degrees, 1)[:, None])
+        return read_only(self.coordinates**2 / np.maximum(self.degrees, 1)[:, None])
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each column and axis."""

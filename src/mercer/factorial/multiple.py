@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
-from mercer.data.frames import as_frame, frozen, rows
+from mercer.data.frames import as_frame, rows
 from mercer.display import Shown, kept
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.column_kernels import features_of, is_categorical, kernels_of
 from mercer.factorial.mixed import TablePCA, sum_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
-from mercer.points import Rows
+from mercer.points import Rows, read_only
 from mercer.reading.axis_values import tidy_columns
 
 
@@ -58,18 +58,18 @@ class Groups(Shown):
     @property
     def cos2(self) -> Array:
         """How well each axis shows each group."""
-        return frozen(self.coordinates**2 / np.diag(self.similarities)[: len(self), None])
+        return read_only(self.coordinates**2 / np.diag(self.similarities)[: len(self), None])
 
     @property
     def contributions(self) -> Array:
         """The share of each active group in the inertia of each axis."""
-        return frozen(np.where(self.is_active[:, None], self.coordinates / self.inertias, 0.0))
+        return read_only(np.where(self.is_active[:, None], self.coordinates / self.inertias, 0.0))
 
     @property
     def rv(self) -> Array:
         """The RV coefficients of the groups and of the analysis, between 0 and 1."""
         sizes = np.sqrt(np.diag(self.similarities))
-        return frozen(self.similarities / np.outer(sizes, sizes))
+        return read_only(self.similarities / np.outer(sizes, sizes))
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each group and axis."""
@@ -213,7 +213,7 @@ class MFA(TablePCA):
         for group in active:
             of_group = [parts[name] for name in self._of_groups[group][0].children()]
             places = np.r_[tuple(of_group)]
-            found[group] = frozen(len(active) * away[:, places] @ self._loadings[places])
+            found[group] = read_only(len(active) * away[:, places] @ self._loadings[places])
         return found
 
     @kept

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks
-from mercer.data.frames import as_frame, frozen
-from mercer.display import Shown
+from mercer.data.frames import as_frame
+from mercer.display import Shown, column_name, listing, percent, short
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
 from mercer.importance.moved_axes import Covariances, Landmarks, MovedAxes, System, Whole
@@ -21,9 +21,8 @@ from mercer.importance.permuted import Column, columns_of, groups_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
-from mercer.points import Rows, take
+from mercer.points import Rows, read_only, take
 from mercer.progress import Progress, follow_work
-from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, spelled, whole
 
@@ -76,27 +75,27 @@ class Importance(Shown):
     @cached_property
     def importances(self) -> Array:
         """The mean share of the inertia that the axes lose; negative if they gain."""
-        return frozen(self.share - self.shares.mean(axis=1))
+        return read_only(self.share - self.shares.mean(axis=1))
 
     @cached_property
     def errors(self) -> Array:
         """The standard errors of the importances, over permutations."""
-        return frozen(_error(self.shares))
+        return read_only(_error(self.shares))
 
     @cached_property
     def movements(self) -> Array:
         """The mean distance that the axes move, from 0 (not at all) to 1 (at right angles)."""
-        return frozen(self.distances.mean(axis=1))
+        return read_only(self.distances.mean(axis=1))
 
     @cached_property
     def movement_errors(self) -> Array:
         """The standard errors of the movements."""
-        return frozen(_error(self.distances))
+        return read_only(_error(self.distances))
 
     @cached_property
     def order(self) -> Array:
         """The rows from the most to the least important."""
-        return frozen(np.argsort(-self.importances, kind="stable"))
+        return read_only(np.argsort(-self.importances, kind="stable"))
 
     def columns(self) -> dict[str, Array]:
         """Return the columns of `table`."""

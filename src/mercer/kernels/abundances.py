@@ -13,9 +13,8 @@ from mercer.check import Array, Points, array_like, as_numpy, finite, namespace,
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
+from mercer.kernels.variables import OBSERVED
 from mercer.settings import number, numbers
-
-OBSERVED = "observed"
 
 
 @value

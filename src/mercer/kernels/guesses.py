@@ -18,15 +18,15 @@ from mercer.kernels.graph import Graph, is_graph
 from mercer.kernels.graph_kernels import WeisfeilerLehman
 from mercer.kernels.point_pairs import hashable
 from mercer.kernels.sets import Intersection
-from mercer.kernels.strings import StringSpectrum
+from mercer.kernels.strings import WORD, StringSpectrum
 from mercer.kernels.variables import OBSERVED, Category, Ordinal, Standardised
 from mercer.points import Rows
 
 MOST_LEVELS = 50
 """Levels of a category: with more, strings are texts."""
 
-WORD, DEPTH = 3, 3
-"""Letters of the words that texts are compared by, and depth of graphs' neighbourhoods."""
+DEPTH = 3
+"""Depth of the neighbourhoods that graphs are compared by."""
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "number": Standardised,

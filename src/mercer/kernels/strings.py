@@ -18,6 +18,9 @@ from mercer.kernels.counts import Counted, Counts, beside, tally, without_empty_
 from mercer.kernels.limits import Limits
 from mercer.settings import whole
 
+WORD = 3
+"""Letters of the words that texts are compared by where nothing else is asked for."""
+
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 """Alphabets by name; any other text is an alphabet of its own letters."""
 

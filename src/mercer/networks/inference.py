@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.check import Array
-from mercer.data.frames import as_frame, frozen
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
@@ -26,6 +26,7 @@ from mercer.networks.expression import (
     partial_correlations,
     rank_correlations,
 )
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, number, spelled, whole
@@ -352,8 +353,8 @@ def infer_weights(
         else:
             low, high = fisher(estimates, len(x), confidence, VARIANCES[how.method])
     names = tuple(f"gene {j + 1}" for j in range(x.shape[1]))
-    low, high, frequencies = (a if a is None else frozen(a) for a in (low, high, frequencies))
-    weights, estimates = frozen(weights), frozen(estimates)
+    low, high, frequencies = (a if a is None else read_only(a) for a in (low, high, frequencies))
+    weights, estimates = read_only(weights), read_only(estimates)
     used = draws.seed if how.method in ("partial", "glasso") else None
     return Network(names, weights, estimates, low, high, frequencies, how, len(x), confidence, used)
 

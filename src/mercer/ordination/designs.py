@@ -26,6 +26,9 @@ from mercer.points import matrix_of
 from mercer.reading.links import Scores
 from mercer.settings import whole
 
+BATCH = 64
+"""Permutations that a thread takes at a time."""
+
 PANEL = 2**20
 """Squared distances that are in memory at a time."""
 

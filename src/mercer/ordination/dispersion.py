@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.frames import as_frame, frozen
+from mercer.data.frames import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
 from mercer.estimator import one_of
-from mercer.ordination.designs import Cloud, factor_columns, groups_of
+from mercer.ordination.designs import BATCH, Cloud, factor_columns, groups_of
 from mercer.ordination.permanova import TIES
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled
@@ -29,9 +30,6 @@ STEPS = 10_000
 
 SETTLED = 1e-13
 """A step below this share of the spread of a group ends the search for its median."""
-
-BATCH = 64
-"""Permutations that a thread takes at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,18 +157,18 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
         found = draws.null(nulls, observed * (1.0 - TIES))
     return Dispersion(
         levels,
-        frozen(codes),
-        frozen(cloud.unit * z),
-        frozen(cloud.unit * means),
+        read_only(codes),
+        read_only(cloud.unit * z),
+        read_only(cloud.unit * means),
         observed,
         (len(levels) - 1, free),
         float(found.p_values[0]) if draws.count else None,
         centre,
-        frozen(cloud.rows),
+        read_only(cloud.rows),
         cloud.names,
         draws.count,
         draws.seed if draws.count else None,
-        frozen(found.values[:, 0]),
+        read_only(found.values[:, 0]),
     )
 
 

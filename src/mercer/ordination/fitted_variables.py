@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, power_of_two, refuse_non_finite
-from mercer.data.frames import as_frame, columns_of, frozen
+from mercer.data.frames import as_frame, columns_of
 from mercer.display import Shown, first_names, warn
 from mercer.errors import ConstantColumns, InvalidInput
-from mercer.ordination.designs import added_basis, labels_of
-from mercer.ordination.maps import BATCH, TIES, Map
+from mercer.ordination.designs import BATCH, added_basis, labels_of
+from mercer.ordination.maps import TIES, Map
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling, adjusted_p_values
 from mercer.settings import RandomState, spelled
@@ -173,21 +174,21 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
             return fit.permuted(draws.generator(r).permutation(len(place))).shares()
 
         found = draws.null(draws.batches(statistic, BATCH), r2 * (1.0 - TIES))
-    p_values = frozen(found.p_values) if draws.count else None
+    p_values = read_only(found.p_values) if draws.count else None
     levels = tuple((n, level) for n, kind in fit.levels.items() for level in kind)
     return FittedVariables(
         tuple(numbers),
         tuple(factors),
-        frozen(fit.directions()),
+        read_only(fit.directions()),
         levels,
-        frozen(place.unit * (fit.centroids() + place.centre)),
-        frozen(r2),
+        read_only(place.unit * (fit.centroids() + place.centre)),
+        read_only(r2),
         p_values,
-        None if p_values is None else frozen(adjusted_p_values(p_values, "holm")),
+        None if p_values is None else read_only(adjusted_p_values(p_values, "holm")),
         len(place),
         draws.count,
         draws.seed if draws.count else None,
-        frozen(found.values),
+        read_only(found.values),
     )
 
 

@@ -9,20 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, refuse_non_finite
-from mercer.data.frames import as_frame, frozen, row_names
+from mercer.data.frames import as_frame, row_names
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.mds.distances import unit_of
-from mercer.points import matrix_of
+from mercer.ordination.designs import BATCH
+from mercer.points import matrix_of, read_only
 from mercer.progress import Progress, follow_work
 from mercer.reading.links import Scores
 from mercer.reading.procrustes import superposition
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled, whole
-
-BATCH = 64
-"""Permutations that a thread takes at a time."""
 
 TIES = 1e-12
 """A share of the correlation within which a permutation ties with the observed one."""
@@ -213,16 +211,16 @@ def procrustes(  # noqa: PLR0913  (keywords with defaults, none of which implies
         m2=1.0 - correlation**2,
         correlation=correlation,
         p_value=float(found.p_values[0]) if draws.count else None,
-        rotation=frozen(turn),
+        rotation=read_only(turn),
         scale=float(factor),
-        translation=frozen(centre_x - factor * centre_y @ turn),
-        moved=frozen(placed + centre_x),
-        residuals=frozen(residuals),
-        rows=frozen(first.rows),
+        translation=read_only(centre_x - factor * centre_y @ turn),
+        moved=read_only(placed + centre_x),
+        residuals=read_only(residuals),
+        rows=read_only(first.rows),
         names=first.names or second.names,
         permutations=draws.count,
         seed=draws.seed if draws.count else None,
-        null=frozen(found.values[:, 0]),
+        null=read_only(found.values[:, 0]),
     )
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks
-from mercer.data.frames import Tidy, as_frame, frozen
+from mercer.data.frames import Tidy, as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import one_of
 from mercer.ordination.designs import ORDERS, Basis, Cloud, Terms, exchange_rows, strata_of
+from mercer.points import read_only
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
@@ -91,7 +92,7 @@ class Permanova(Shown):
                 f"the squares of data of size {self.unit:.0e} are no double precision numbers; "
                 "r2, f and p_values are right: rescale the data for the rest"
             )
-        return frozen(found)
+        return read_only(found)
 
     def table(self, library: str | None = None) -> Tidy | Any:
         """Return a tidy table: one row for each term, for the residual and for the total."""
@@ -205,14 +206,14 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     return Permanova(
         terms.names,
         (*degrees, len(cloud) - 1 - basis.full.shape[1]),
-        frozen(observed[1:] / cloud.total),
-        frozen(f),
-        frozen(found.p_values) if draws.count else None,
+        read_only(observed[1:] / cloud.total),
+        read_only(f),
+        read_only(found.p_values) if draws.count else None,
         by,
         len(cloud),
         draws.count,
         draws.seed if draws.count else None,
-        frozen(found.values),
+        read_only(found.values),
         sums,
         cloud.total,
         cloud.unit,

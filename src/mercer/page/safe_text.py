@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.display import LONGEST as LONGEST
+from mercer.display import clean as clean
+from mercer.display import listing as listing
+from mercer.display import percent as percent
+from mercer.display import short as short
 from mercer.kernels.base import Kernel
 from mercer.kernels.formulas import formula_of
-from mercer.reading.links import LONGEST as LONGEST
-from mercer.reading.links import clean as clean
-from mercer.reading.links import listing as listing
-from mercer.reading.links import percent as percent
-from mercer.reading.links import short as short
 
 
 @dataclass(frozen=True)

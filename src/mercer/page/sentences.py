@@ -23,7 +23,7 @@ from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
 from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
 from mercer.page.subject import Subject
-from mercer.reading.describe import describe_axes
+from mercer.reading.describe import DESCRIBED, describe_axes
 from mercer.settings import LEVEL
 
 NAMED = 5
@@ -31,9 +31,6 @@ NAMED = 5
 
 LEAST_P = 1e-16
 """The smallest p-value of χ² that is told as a number."""
-
-DESCRIBED = 5
-"""Axes that are described."""
 
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:

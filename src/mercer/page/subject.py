@@ -14,6 +14,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.files import read
 from mercer.data.matrices import SquareMatrix
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import (
@@ -30,9 +31,6 @@ from mercer.pictures.models import Elements, elements_of, of_categories, of_vari
 from mercer.points import lies_on_disk
 from mercer.reading import Variables
 from mercer.spectrum import Limits, Spectrum
-
-MISSING = "(missing)"
-"""The level of a factor that individuals without a label have."""
 
 
 @dataclass(frozen=True)
@@ -314,5 +312,5 @@ def labels_of(values: Array) -> Array:
     """Return the labels of a factor as text, those that are missing as a level of their own."""
     known = as_labels(values.tolist())
     # numpy's texts end at a NUL, so that two such labels could be one.
-    words = [MISSING if v is None else v.replace("\0", " ") for v in known]
+    words = [MISSING_LEVEL if v is None else v.replace("\0", " ") for v in known]
     return np.array(words, dtype=object)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.frames import as_frame
-from mercer.display import Shown
+from mercer.display import Shown, clean, listing, percent, short
 from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
 from mercer.pca.slopes import has_variables
@@ -19,7 +19,6 @@ from mercer.preimages import PreImages, preimage
 from mercer.progress import Progress
 from mercer.reading import Individuals
 from mercer.reading.axis_values import correlations
-from mercer.reading.links import clean, listing, percent, short
 from mercer.settings import first_axes, spelled
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")

@@ -10,19 +10,15 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.frames import as_frame
-from mercer.display import Shown
-from mercer.pca.axis_points import axes_of, led_back
+from mercer.display import Shown, clean, listing, percent
+from mercer.pca.axis_points import TOLD, axes_of, led_back
 from mercer.points import take
 from mercer.progress import Progress
 from mercer.reading.axis_values import correlations
-from mercer.reading.links import clean, listing, percent
 from mercer.settings import RandomState, seed_of, spelled, whole
 
 MOST_INDIVIDUALS = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""
-
-TOLD = 2
-"""Variables that a sentence names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from mercer.check import Array, Points, chunks, how_many, members
-from mercer.data.frames import Tidy, as_frame, frozen
+from mercer.data.frames import Tidy, as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import is_yes, require_fit
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.features import coordinates, how_wide
-from mercer.points import Rows, readings
+from mercer.points import Rows, read_only, readings
 from mercer.reading.axis_values import correlations
 from mercer.settings import first_axes, spelled
 
@@ -57,7 +57,7 @@ class AxisSlopes(Shown):
     library: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arrows", frozen(self.arrows))
+        object.__setattr__(self, "arrows", read_only(self.arrows))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -69,19 +69,19 @@ class AxisSlopes(Shown):
     @cached_property
     def means(self) -> Array:
         """The mean slope of each axis in each variable."""
-        return frozen(np.tensordot(self.weights, self.arrows, axes=1))
+        return read_only(np.tensordot(self.weights, self.arrows, axes=1))
 
     @cached_property
     def sizes(self) -> Array:
         """The root of the mean squared slope of each axis in each variable."""
         squares = np.stack([np.abs(self.arrows[:, j]) ** 2 for j in range(len(self))], axis=1)
-        return frozen(np.sqrt(np.tensordot(self.weights, squares, axes=1)))
+        return read_only(np.sqrt(np.tensordot(self.weights, squares, axes=1)))
 
     @cached_property
     def influences(self) -> Array:
         """The mean length of the arrows of each variable."""
         lengths = [np.linalg.norm(self.arrows[:, j], axis=1) for j in range(len(self))]
-        return frozen(np.array([self.weights @ length for length in lengths]))
+        return read_only(np.array([self.weights @ length for length in lengths]))
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each variable and axis."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
+from mercer.display import percent, short
 from mercer.errors import InvalidInput
 from mercer.importance import Importance
 from mercer.pca.axis_points import PLACES, AxisPoints
@@ -32,7 +33,6 @@ from mercer.pictures.scene import (
     Texts,
     span_of,
 )
-from mercer.reading.links import percent, short
 from mercer.settings import LEVEL, whole
 
 VARIABLES, STANDS = 4, 16

@@ -8,7 +8,7 @@ from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.kernels.pairs import Aligned
 from mercer.preimages.feature_targets import CANCELLED, Targets
-from mercer.preimages.fixed_point import Attempt
+from mercer.preimages.fixed_point import HALVINGS, Attempt
 
 MEMORY = 6
 """Steps that a quasi-Newton direction remembers."""
@@ -18,9 +18,6 @@ FIRST_STEP = 0.1
 
 DECREASE = 1e-4
 """The share of the decrease promised by the slope that a step must keep (Armijo)."""
-
-HALVINGS = 30
-"""Halvings of a step after which none goes down."""
 
 
 def descend(targets: Targets, starts: Array, *, steps: int, tol: float) -> Attempt:

@@ -11,10 +11,10 @@ import numpy as np
 from array_api_compat import device
 
 from mercer.check import Array, as_numpy, namespace
-from mercer.data.frames import as_frame, frozen
+from mercer.data.frames import as_frame
 from mercer.display import Shown, first_names, warn
 from mercer.errors import AtBarycentre, NoDistances, NotAvailable
-from mercer.points import readings
+from mercer.points import read_only, readings
 
 CONSTANT = 4.0 * float(np.finfo(float).eps)
 """Standard deviation, as a share of the largest entry, that is the rounding of a constant."""
@@ -67,7 +67,7 @@ class Individuals(Shown):
     unit: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coordinates", frozen(self.coordinates))
+        object.__setattr__(self, "coordinates", read_only(self.coordinates))
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -99,7 +99,7 @@ class Individuals(Shown):
     @cached_property
     def distances(self) -> Array:
         """The distance of each individual to the barycentre, in the space of the features."""
-        return frozen(self._beside(self.unit * np.sqrt(self._squares())))
+        return read_only(self._beside(self.unit * np.sqrt(self._squares())))
 
     @cached_property
     def cos2(self) -> Array:
@@ -115,7 +115,7 @@ class Individuals(Shown):
             )
         known = self._beside(np.where(away, squares, np.nan))
         cos2 = _squared(self.coordinates, self.unit) / known[:, None]
-        return frozen(namespace(cos2).clip(cos2, max=1.0))
+        return read_only(namespace(cos2).clip(cos2, max=1.0))
 
     @cached_property
     def contributions(self) -> Array:
@@ -123,7 +123,7 @@ class Individuals(Shown):
         shares = _squared(self.coordinates, self.unit)
         shares *= self._beside(self.weights)[:, None]
         shares /= self._beside(self.inertias)
-        return frozen(shares)
+        return read_only(shares)
 
     @cached_property
     def plane_distances(self) -> Array:
@@ -131,7 +131,7 @@ class Individuals(Shown):
         squares, xp = self._beside(self._squares()), namespace(self.coordinates)
         rest = squares - xp.sum(_squared(self.coordinates, self.unit), axis=1)
         left = xp.where(rest <= CANCELLED * squares, xp.zeros_like(rest), rest)
-        return frozen(self.unit * xp.sqrt(left))
+        return read_only(self.unit * xp.sqrt(left))
 
     def _beside(self, values: Array) -> Array:
         """Return numbers of the host as an array of the coordinates' library, where they lie."""
@@ -223,11 +223,11 @@ class Variables(Shown):
                 "with the linear kernel. Their .correlations exist for every kernel"
             )
         r = np.where(self.deviations[:, None] > 0, self.correlations, 0.0)
-        return frozen(self.deviations[:, None] * r)
+        return read_only(self.deviations[:, None] * r)
 
     @cached_property
     def cos2(self) -> Array:
-        return frozen(np.abs(self.correlations) ** 2)
+        return read_only(np.abs(self.correlations) ** 2)
 
     @cached_property
     def contributions(self) -> Array:
@@ -237,7 +237,7 @@ class Variables(Shown):
                 "only active variables in PCA, or with the linear kernel, contribute to the axes"
             )
         squares = _squared(self.coordinates, self.unit)
-        return frozen(self.weights[:, None] * squares / self.inertias)
+        return read_only(self.weights[:, None] * squares / self.inertias)
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each variable and axis."""
@@ -321,7 +321,7 @@ class Categories(Shown):
         sums = self.weights[:, None] * (self.coordinates / self.unit)
         # A category of all individuals has its barycentre at the origin.
         lies = spread > 0
-        return frozen(np.where(lies, sums / np.where(lies, spread, 1.0), 0.0))
+        return read_only(np.where(lies, sums / np.where(lies, spread, 1.0), 0.0))
 
     @cached_property
     def cos2(self) -> Array:
@@ -336,13 +336,13 @@ class Categories(Shown):
                 AtBarycentre,
             )
             cos2[~away] = np.nan
-        return frozen(cos2)
+        return read_only(cos2)
 
     @cached_property
     def eta2(self) -> Array:
         shares = self.weights[:, None] * _squared(self.coordinates, self.unit) / self.inertias
         members = np.array([[v == w for w in self.variables_of] for v in self.variables], float)
-        return frozen(members.reshape(len(self.variables), len(self)) @ shares)
+        return read_only(members.reshape(len(self.variables), len(self)) @ shares)
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each category and axis."""

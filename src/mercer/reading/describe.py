@@ -14,31 +14,21 @@ from scipy.special import betainc, binom, chdtrc
 from mercer.check import Array
 from mercer.data.files import read
 from mercer.data.frames import library_of
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import Role, Table, as_labels
+from mercer.display import column_name, listing
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.points import Rows
 from mercer.progress import Progress, follow_work
 from mercer.reading.axis_values import Categories
-from mercer.reading.links import (
-    AxesDescription,
-    AxisDescription,
-    Link,
-    Scores,
-    Space,
-    column_name,
-    listing,
-    notes_on,
-)
+from mercer.reading.links import AxesDescription, AxisDescription, Link, Scores, Space, notes_on
 from mercer.resampling import CORRECTIONS, Resampling, adjusted_p_values, by_permutation
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled, whole
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
-
-MISSING = "(missing)"
-"""The category of individuals without a label."""
 
 NAMED = 5
 """Columns that a note names before it only counts."""
@@ -263,7 +253,7 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[TestedColumn], li
         if column.role is Role.NUMBER:
             columns.append(TestedColumn(column.name, column.name in active, numbers=column.values))
         elif column.role is Role.FACTOR and len(column.levels) < count:
-            words = [MISSING if v is None else v for v in as_labels(column.values.tolist())]
+            words = [MISSING_LEVEL if v is None else v for v in as_labels(column.values.tolist())]
             labels = np.array(words, dtype=object)
             columns.append(TestedColumn(column.name, column.name in active, labels=labels))
         elif column.role is Role.FACTOR:
@@ -340,7 +330,7 @@ def _tested(
         if column.labels is not None:
             categories = scores.categories(column.name, column.labels)
             if len(categories) < 2:
-                is_unknown = categories.levels == (MISSING,)
+                is_unknown = categories.levels == (MISSING_LEVEL,)
                 (unknown if is_unknown else constant).append(column.name)
                 continue
             for links, space in zip(found, spaces, strict=True):

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from mercer.check import Array, real_array
-from mercer.data.frames import columns_of, frozen, library_of, of_layer, row_names
-from mercer.display import first_names, in_ranges, kept, warn
+from mercer.data.frames import columns_of, library_of, of_layer, row_names
+from mercer.display import column_name, first_names, in_ranges, kept, percent, warn
 from mercer.errors import (
     Advice,
     ConstantColumns,
@@ -24,6 +24,7 @@ from mercer.errors import (
 from mercer.estimator import column_names, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Radial
+from mercer.points import read_only
 from mercer.reading.axis_values import (
     Categories,
     Individuals,
@@ -32,7 +33,6 @@ from mercer.reading.axis_values import (
     correlations,
     scatters,
 )
-from mercer.reading.links import column_name, percent
 from mercer.reading.outliers import Outliers
 from mercer.settings import LEVEL, level_of, whole
 from mercer.spectrum import Spectrum
@@ -177,7 +177,7 @@ class Readable:
     def weights_(self) -> Array:
         """The weights of the individuals, which sum to 1; 0 for supplementary ones."""
         require_fit(self)
-        return frozen(self._weights)
+        return read_only(self._weights)
 
     @property
     def _unbiased(self) -> float:

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.special import betainc, gammaincc
 
 from mercer.check import Array
-from mercer.data.frames import as_frame, frozen
+from mercer.data.frames import as_frame
 from mercer.display import Shown, first_names
+from mercer.points import read_only
 from mercer.reading.axis_values import Individuals
 
 NOTHING = 1e-6
@@ -104,12 +105,12 @@ class Outliers(Shown):
         tests = max(int(np.sum(self.individuals.weights > 0)), 1) * self._chances.shape[1]
         least = np.clip(self._chances.min(axis=1, initial=1.0), 0.0, 1.0)
         with np.errstate(divide="ignore"):
-            return frozen(-np.expm1(tests * np.log1p(-least)))
+            return read_only(-np.expm1(tests * np.log1p(-least)))
 
     @cached_property
     def rows(self) -> Array:
         order = np.argsort(self.p_values, kind="stable")
-        return frozen(order[self.p_values[order] <= self.level])
+        return read_only(order[self.p_values[order] <= self.level])
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:

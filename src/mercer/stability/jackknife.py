@@ -10,9 +10,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.frames import as_frame
-from mercer.display import Shown
+from mercer.display import Shown, clean, short
 from mercer.progress import Progress, follow_work
-from mercer.reading.links import clean, short
 from mercer.reading.procrustes import match_axes
 from mercer.settings import first_axes, spelled
 from mercer.stability.bootstrapping import Sums
