@@ -413,25 +413,44 @@ LAZY = {"dask": "compute", "polars": "collect", "narwhals": "collect"}
 """Libraries whose data may not have been computed yet, and the method that does it."""
 
 
+THERE = (
+    "KernelPCA, KernelRegression, GaussianProcess and support vector machines take it as it is "
+    "with engine='dask', and PCA as long as a cluster is active; else "
+)
+"""Who takes the tables of Dask."""
+
+
 def is_lazy(x: Any) -> bool:
     """Whether data are still to be computed."""
-    home, kind = type(x).__module__.partition(".")[0], type(x).__name__
-    method = LAZY.get(home, "")
-    return bool(method) and (method != "collect" or kind == "LazyFrame") and hasattr(x, method)
+    method = LAZY.get(_home(x), "")
+    is_frame = type(x).__name__ == "LazyFrame"
+    return bool(method) and (method != "collect" or is_frame) and hasattr(x, method)
+
+
+def _home(x: Any) -> str:
+    """Return the name of the library that a value is of."""
+    return type(x).__module__.partition(".")[0]
 
 
 def refuse_lazy(x: Any, name: str) -> None:
     """Refuse data that are still to be computed: pass after pass over them would do it again."""
     if not is_lazy(x):
         return
-    home, kind = type(x).__module__.partition(".")[0], type(x).__name__
-    method = LAZY[home]
-    there = "models with an engine take them as they are by engine='dask'; else " * (home == "dask")
+    home = _home(x)
+    is_table = home == "dask" and hasattr(x, "ndim")
     raise InvalidInput(
-        f"{name} ({home} {kind}) has not been computed yet: {there}pass {name}.{method}(), or, "
-        "if that does not fit in memory, write it to a .npy file and pass "
-        "numpy.load(file, mmap_mode='r'), which is read part by part"
+        f"{name} ({home} {type(x).__name__}) has not been computed yet: {THERE * is_table}pass "
+        f"{name}.{LAZY[home]}(), or, if that does not fit in memory, write it to a .npy file and "
+        "pass numpy.load(file, mmap_mode='r'), which is read part by part"
     )
+
+
+def computed(column: Any) -> Any:
+    """Return a value for each individual, computed where that is still to be done.
+
+    It takes no more memory than one vector of an iteration, whatever the points take.
+    """
+    return getattr(column, LAZY[_home(column)])() if is_lazy(column) else column
 
 
 def refuse_sparse(x: Any, name: str) -> None:
@@ -562,7 +581,7 @@ def weights_of(
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if weights is None:
         return np.ones(n)
-    given = plain_array(weights, name)
+    given = plain_array(computed(weights), name)
     if given.dtype.kind not in "biuf":
         for index, entry in np.ndenumerate(given):
             if not isinstance(entry, Real):

@@ -482,6 +482,20 @@ def like_given(values: Any, X: Any) -> Any:
     return in_dtype_of(X, given_back(values, X))
 
 
+def stay_there(X: Any, hold: Callable[[Any], Any]) -> Any:
+    """Return a collection that is still to be computed as ``hold`` has it, other data as they are.
+
+    >>> stay_there([1.0], print)
+    [1.0]
+    """
+    matrix = X.X if is_annotated(X) else X
+    if not is_lazy(matrix):
+        return X
+    held = hold(matrix)
+    is_named = is_annotated(X) and isinstance(held, NamedRows)
+    return NamedRows(held.matrix, row_names(X), column_names(X)) if is_named else held
+
+
 class KernelModel(Computing):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
@@ -516,10 +530,8 @@ class KernelModel(Computing):
             self._forget()
         stays = self.stays_on_device if stays is None else stays
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
-        given, X = X, matrix_of(X)
-        if is_lazy(X) and hasattr(engine := self._engine(), "hold"):
-            X = engine.hold(X)
-            given = NamedRows(X, None, X.names) if hasattr(X, "names") else X
+        given = self._held(X)
+        X = matrix_of(given)
         if kernel is not None and not kernel.reads_vectors:
             X = as_numpy(X) if is_foreign(X) else X
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
@@ -549,6 +561,15 @@ class KernelModel(Computing):
         points = Checked.of(table, "X", row_names=row_names(given), column_names=names)
         register(self, given, table, reset=reset)
         return points
+
+    def _held(self, X: Any) -> Any:
+        """Return a collection of Dask as named rows that stay on the cluster of the engine."""
+
+        def hold(data: Any) -> Any:
+            engine: Any = self._engine()
+            return engine.hold(data) if hasattr(engine, "hold") else data
+
+        return stay_there(X, hold)
 
     def on_host(self) -> Self:
         """Return the model with all that it knows as numpy's arrays: this one, unless on a device.

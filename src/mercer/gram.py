@@ -77,10 +77,13 @@ class Gram(Shown):
         tile: int | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self.engine: Engine = engine_in_use() if engine is None else engine
+        hold = getattr(self.engine, "hold", None)
+        if hold is not None:  # collections of a cluster stay there
+            x, y = hold(x), hold(y)
         self.x = as_points(x, "x", are_vectors=kernel.reads_vectors)
         self.y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         self.kernel = kernel.resolve(self.x)
-        self.engine: Engine = engine_in_use() if engine is None else engine
         self.stays = isinstance(self.x, Held)
         """Whether points came on a device, where results stay that are as long as these."""
         sides = [side for side in (self.x, self.y) if isinstance(side, Held)]

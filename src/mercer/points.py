@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -191,9 +192,17 @@ class NamedRows:
     """
 
     def __init__(
-        self, matrix: Any, row_names: tuple[str, ...] | None, columns: tuple[str, ...] | None
+        self,
+        matrix: Any,
+        row_names: tuple[str, ...] | Callable[[], tuple[str, ...] | None] | None,
+        columns: tuple[str, ...] | None,
     ) -> None:
-        self.matrix, self.row_names, self.columns = matrix, row_names, columns
+        self.matrix, self.columns, self._named = matrix, columns, row_names
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...] | None:
+        """The names of the rows, which may be fetched from elsewhere when they are asked for."""
+        return self._named() if callable(self._named) else self._named
 
     @property
     def shape(self) -> tuple[int, int]:

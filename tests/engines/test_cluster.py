@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import mercer as mc
@@ -26,11 +28,12 @@ from mercer.errors import ClusterFailed, InvalidInput, InvalidParameter, NotStor
 from mercer.spectrum import exact
 from mercer.spectrum.room import in_file, needed_bytes
 
+dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
 dask_array: Any = pytest.importorskip("dask.array")
 dask_frame: Any = pytest.importorskip("dask.dataframe")
 
-from tests.machines import no_longer_than, started  # noqa: E402
+from tests.machines import LONGEST, no_longer_than, started  # noqa: E402
 
 N = 1200
 RNG = np.random.default_rng(0)
@@ -52,6 +55,74 @@ def test_products_are_those_of_threads_for_every_chunking(
         found = gram.product(vectors, single=single)
         bound = gram.entry_rounding(single=single).product + gram.entry_rounding().product
         assert np.all(np.abs(found - exact) <= bound * np.abs(vectors).sum(axis=0))
+
+
+FEW = X[:24]
+
+
+def chunked(kind: str, cuts: list[int], across: list[int]) -> Any:
+    """Return the few rows in chunks between cuts, of columns too; where two are alike, of none."""
+    rows, columns = (
+        tuple(int(size) for size in np.diff([0, *sorted(at), whole]))
+        for at, whole in zip((cuts, across), FEW.shape, strict=True)
+    )
+    if kind == "array":
+        return dask_array.from_array(FEW, chunks=(rows, columns))
+    import pandas
+
+    table = pandas.DataFrame(FEW, columns=list("abcd"))
+    ends = np.cumsum(rows)
+    parts = [table.iloc[stop - size : stop] for size, stop in zip(rows, ends, strict=True)]
+    return dask_frame.from_delayed([dask.delayed(part) for part in parts], meta=table[:0])
+
+
+CHUNKS = {
+    "kind": st.sampled_from(["array", "frame"]),
+    "cuts": st.lists(st.integers(0, len(FEW)), max_size=8),
+    "across": st.lists(st.integers(1, 3), max_size=3),
+    "rows": st.integers(1, len(FEW)),
+}
+ONE_EACH = list(range(1, len(FEW)))
+few_examples = settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@few_examples
+@given(**CHUNKS)
+@example(kind="array", cuts=ONE_EACH, across=[], rows=7)
+@example(kind="array", cuts=[0, 0, 10, 10, 24], across=[1, 3], rows=24)
+@example(kind="frame", cuts=[0, 7, 7, 24], across=[], rows=5)
+@example(kind="frame", cuts=ONE_EACH, across=[], rows=1)
+def test_any_chunks_give_the_product_and_the_axes_of_threads(
+    client: Any, kind: str, cuts: list[int], across: list[int], rows: int
+) -> None:
+    """Cut by rows, by columns or both, in chunks of any sizes, also of no row; and any blocks."""
+    check_chunks(client, chunked(kind, cuts, across), rows)
+
+
+@pytest.mark.slow
+@settings(few_examples, max_examples=200)
+@given(**CHUNKS)
+def test_very_many_chunks_give_the_product_and_the_axes_of_threads(
+    client: Any, kind: str, cuts: list[int], across: list[int], rows: int
+) -> None:
+    with no_longer_than(6 * LONGEST):
+        check_chunks(client, chunked(kind, cuts, across), rows)
+
+
+def check_chunks(client: Any, data: Any, rows: int) -> None:
+    vectors = V[: len(FEW)]
+    here = mc.Gram(KERNEL, FEW, engine=Threads(1)).product(vectors)
+    for points in (data, FEW):
+        gram = mc.Gram(KERNEL, points, engine=Cluster(client, rows=rows))
+        bound = 2.0 * gram.entry_rounding().product * np.abs(vectors).sum(axis=0)
+        assert np.all(np.abs(gram.product(vectors) - here) <= bound)
+    there, known = mc.PCA(3).fit(data), mc.PCA(3).fit(FEW)
+    np.testing.assert_allclose(there.inertias_, known.inertias_, rtol=1e-12)
+    np.testing.assert_allclose(
+        there.individuals_.coordinates, known.individuals_.coordinates, rtol=0, atol=1e-11
+    )
 
 
 def test_sums_of_squares_and_weights_are_those_of_threads(client: Any) -> None:
@@ -174,6 +245,75 @@ def test_names_of_a_data_frame_stay_with_the_model(client: Any) -> None:
     with pytest.raises(NotStorable, match="cluster"):
         model.save("never.mercer")
     assert not Path("never.mercer").exists()
+
+
+def test_names_of_rows_are_those_of_one_machine(client: Any) -> None:
+    """They come from the partitions as these were computed, and only where they name somebody."""
+    import pandas
+
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    for known in (table, table[table.a > 0.0], table.set_index("w" + table.index.astype(str))):
+        data = dask_frame.from_pandas(known, npartitions=5, sort=False)
+        for model in (mc.PCA(2), mc.KernelPCA(2, kernel=KERNEL, engine=client)):
+            here = mc.PCA(2).fit(known).individuals_.names
+            assert model.fit(data).individuals_.names == here
+
+
+def test_a_collection_is_computed_once(client: Any, tmp_path: Path) -> None:
+    place = tmp_path / "who"
+
+    def noted(part: Any) -> Any:
+        with place.open("a") as file:
+            print(len(part), file=file)
+        return part
+
+    data = frame().map_partitions(noted, meta=frame()._meta)
+    named = data[data.a > -1e9]
+    for model in (mc.PCA(2), mc.KernelPCA(2, kernel=KERNEL, engine=client)):
+        place.write_text("")
+        model.fit(named)
+        assert len(place.read_text().split()) == 7
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pandas, which Dask calls
+def test_a_parquet_dataset_of_dask_is_taken_as_it_is(client: Any, tmp_path: Path) -> None:
+    """Dask makes other partitions of it than it says that there are."""
+    pytest.importorskip("pyarrow")
+    frame().to_parquet(tmp_path / "points")
+    data = dask_frame.read_parquet(tmp_path / "points")
+    for model in (mc.PCA(2), mc.KernelPCA(2, kernel=KERNEL, engine=client)):
+        here = model.__class__(**model.get_params(deep=False) | {"n_components": 2})
+        if hasattr(here, "engine"):
+            here.engine = "auto"
+        found, known = model.fit(data), here.fit(X)
+        np.testing.assert_allclose(found.inertias_, known.inertias_, rtol=1e-9)
+
+
+def test_targets_and_weights_of_a_collection_are_computed(client: Any) -> None:
+    y, weights = np.sin(X[:, 0]), np.arange(1.0, N + 1.0)
+    there = {"X": arrays(chunks=370), "sample_weight": dask_array.from_array(weights, chunks=500)}
+    here = {"X": X, "sample_weight": weights}
+    models: list[tuple[Any, Any]] = [
+        (mc.KernelRegression(KERNEL, penalty=1e-3), y),
+        (mc.KernelPCA(2, kernel=KERNEL, random_state=0), None),
+    ]
+    for model, target in models:
+        lazy = None if target is None else dask_array.from_array(target, chunks=700)
+        known = clone(model).fit(y=target, **here)
+        found = clone(model).set_params(engine=client).fit(y=lazy, **there)
+        ask = "transform" if target is None else "predict"
+        np.testing.assert_allclose(
+            getattr(found, ask)(X[:9]), getattr(known, ask)(X[:9]), rtol=0, atol=1e-6
+        )
+    labels = np.where(y > 0.0, "a", "b")
+    machine = mc.SVC(KERNEL, engine=client)
+    machine.fit(there["X"], dask_array.from_array(labels, chunks=700))
+    np.testing.assert_allclose(
+        machine.decision_function(X[:9]),
+        mc.SVC(KERNEL).fit(X, labels).decision_function(X[:9]),
+        rtol=0,
+        atol=1e-6,
+    )
 
 
 def test_files_that_workers_see_are_read_by_them(client: Any, tmp_path: Path) -> None:
@@ -443,6 +583,11 @@ def test_input_is_refused_in_the_words_of_one_machine(client: Any) -> None:
         mc.KernelPCA(2, kernel=KERNEL, engine=client).fit(dask_array.from_array(bad, chunks=400))
     with pytest.raises(InvalidInput, match="engine='dask'"):
         mc.KernelPCA(2, kernel=KERNEL).fit(arrays(chunks=400))
+    with pytest.raises(InvalidInput, match="KernelPCA, .* take it as it is.*individuals.compute"):
+        mc.permanova(arrays(chunks=400), np.repeat(["a", "b"], N // 2))
+    bag = pytest.importorskip("dask.bag").from_sequence(["ab", "ba", "aab"])
+    with pytest.raises(InvalidInput, match=r"\(dask Bag\) has not been computed yet: pass X.comp"):
+        mc.KernelPCA(1, kernel=mc.kernels.StringSpectrum(2), engine=client).fit(bag)
     with pytest.raises(InvalidParameter, match="give threads"):
         mc.KernelPCA(2, kernel=KERNEL, engine=client, threads=2).fit(X)
 

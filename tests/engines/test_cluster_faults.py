@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -299,6 +300,26 @@ def test_a_worker_without_room(tmp_path: Path) -> None:
         assert np.array_equal(gram.product(V), once)
         with pytest.raises(ClusterFailed, match="mostly for want of memory: give them more"):
             list(Cluster(client).in_order(_greedy, [0]))
+
+
+def test_a_cluster_that_answers_late_has_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that is busy, the question whether there are any may take longer than that."""
+    for name, seconds in (("PATIENCE", 0.2), ("LOOK", 0.0), ("BEAT", 0.01)):
+        monkeypatch.setattr(blocks, name, seconds)
+    ends: list[Callable[[Any], None]] = []
+
+    def answer(n_workers: int) -> dict[str, Any]:
+        sleep(0.3)
+        if len(asked) == 2:
+            ends[0](None)
+        asked.append(n_workers)
+        return {"workers": {"one": 1}}
+
+    asked: list[int] = []
+    client = SimpleNamespace(status="running", scheduler_info=answer)
+    future = SimpleNamespace(add_done_callback=ends.append, done=lambda: False)
+    blocks._await(client, [future], [], None)
+    assert len(asked) == 3
 
 
 @contextmanager

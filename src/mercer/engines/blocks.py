@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
@@ -105,14 +106,19 @@ def given_each(client: Any, values: Iterable[Any]) -> list[Any]:
 
 def _written(value: Any) -> bytes:
     """Return a value of this process as bytes, or say that it cannot leave it."""
+    pickle_there = distributed_library().protocol.pickle
+    talk = logging.getLogger(pickle_there.__name__)
+    before, talk.disabled = talk.disabled, True  # it would print a traceback: the error says it all
     try:
-        return bytes(distributed_library().protocol.pickle.dumps(value))
+        return bytes(pickle_there.dumps(value))
     except Exception as error:
         raise ClusterFailed(
             f"what workers need cannot be sent to them: {type(error).__name__}: {error}. Whatever "
             "a kernel or a function holds must be a value that pickle can write; without a "
             "cluster it is computed here"
         ) from error
+    finally:
+        talk.disabled = before
 
 
 def _same(piece: bytes) -> bytes:
@@ -173,10 +179,10 @@ def _await(client: Any, futures: list[Any], steps: list[Any], progress: Progress
             progress(told, total)
         if monotonic() - looked < LOOK:
             continue
-        looked = monotonic()
         if is_up(client) and client.scheduler_info(n_workers=1)["workers"]:
-            alive = looked
+            alive = monotonic()  # when it answered, which a busy machine may take long for
         refuse_waiting(client, alive)
+        looked = monotonic()
     if progress is not None and told < total:
         progress(total, total)
 
@@ -385,9 +391,12 @@ class Partitioned:
         lengths: list[int],
         width: int,
         dtype: Any,
+        *,
         names: tuple[str, ...] | None = None,
+        labels: list[Any] | None = None,
     ) -> None:
         self.client, self.futures, self.lengths = client, futures, lengths
+        self._labels = labels or []
         self.starts = [0, *accumulate(lengths)]
         self.shape, self.dtype, self.names = (self.starts[-1], width), np.dtype(dtype), names
 
@@ -403,7 +412,9 @@ class Partitioned:
             data = data.rechunk({1: -1})
         parts = np.ravel(np.asarray(data.to_delayed(), dtype=object)).tolist()
         texts = None if names is None else tuple(map(str, names))
-        futures = client.map(_numbers, client.compute(parts), pure=False)
+        computed = client.compute(parts)
+        futures = client.map(_numbers, computed, pure=False)
+        labels = [] if names is None else client.map(_labels, computed, pure=False)
         about = results_of(client, client.map(_about, futures, pure=False))
         kept = [(f, a) for f, a in zip(futures, about, strict=True) if a[0]]
         if not kept:
@@ -415,8 +426,16 @@ class Partitioned:
             [length for _, (length, _, _) in kept],
             kept[0][1][1],
             np.float32 if dtypes == {"float32"} else np.float64,
-            texts,
+            names=texts,
+            labels=labels,
         )
+
+    def labels(self) -> tuple[str, ...] | None:
+        """Return the index of a data frame, fetched from the workers; None where it only counts."""
+        labels = results_of(self.client, self._labels)
+        if all(isinstance(part, range) for part in labels):
+            return None
+        return tuple(str(label) for part in labels for label in part)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -478,7 +497,7 @@ class Partitioned:
         """Return the rows as a function makes them, on the same machines."""
         futures = self.client.map(move, self.futures, pure=False)
         return Partitioned(
-            self.client, futures, self.lengths, self.shape[1], np.float64, self.names
+            self.client, futures, self.lengths, self.shape[1], np.float64, names=self.names
         )
 
     def __reduce__(self) -> Any:
@@ -498,6 +517,13 @@ def _numbers(part: Any) -> Array:
         raise InvalidInput(f"X must hold numbers, found a partition of type {a.dtype}")
     a = a[:, None] if a.ndim == 1 else a
     return np.ascontiguousarray(a, np.float32 if a.dtype == np.float32 else np.float64)
+
+
+def _labels(part: Any) -> range | list[str]:
+    """Return the index of a partition, a range where it only counts."""
+    index = part.index
+    is_range = type(index).__name__ == "RangeIndex"
+    return range(index.start, index.stop, index.step) if is_range else list(map(str, index))
 
 
 def _about(part: Array) -> tuple[int, int, str]:

@@ -54,6 +54,7 @@ from mercer.engines.cpu import Threads, using
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
+from mercer.points import NamedRows
 from mercer.progress import Progress
 
 T = TypeVar("T")
@@ -202,10 +203,13 @@ class Cluster(Threads):
         return 2 * -(-n // (self.rows or TILE))  # at most: blocks, and a smaller tile in each
 
     def hold(self, data: Any) -> Any:
-        """Return a Dask collection as points that stay on the workers, other data as they are."""
+        """Return a Dask collection as rows that stay on the workers, other data as they are."""
         home = type(data).__module__.partition(".")[0]
         is_table = home == "dask" and hasattr(data, "to_delayed") and hasattr(data, "ndim")
-        return Partitioned.of(self.client, data) if is_table else data
+        if not is_table:
+            return data
+        rows = Partitioned.of(self.client, data)
+        return NamedRows(rows, rows.labels, rows.names)
 
     def placed(self, points: Points) -> Blocks:
         """Return the blocks of points on the workers, sent there if they are not."""

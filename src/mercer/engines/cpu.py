@@ -241,8 +241,10 @@ def engine_of(
 
 
 def held_elsewhere(data: Any) -> Any:
-    """Return a Dask collection as points that stay on the cluster in use, or on the active one."""
+    """Return a Dask collection as rows that stay on the cluster in use, or on the active one."""
     engine: Any = _in_use.get()
+    if not hasattr(data, "to_delayed"):
+        return data
     if not hasattr(engine, "hold"):
         try:
             engine = engine_of("dask")

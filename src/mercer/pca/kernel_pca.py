@@ -239,6 +239,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
         where there are none.
         """
         self._check_parameters()
+        X = self._held(X)
         points = self._read(X, reset=True)
         self._stream, self._drift = None, ()
         n = len(points)

@@ -15,7 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, is_lazy, real_array, refuse_non_finite, shares_of
+from mercer.check import Array, real_array, refuse_non_finite, shares_of
 from mercer.display import first_names, kept, warn
 from mercer.engines.cpu import held_elsewhere
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
@@ -32,6 +32,7 @@ from mercer.estimator import (
     register,
     rows_on_disk,
     sparse_rows,
+    stay_there,
     weights_of,
 )
 from mercer.pca.centred_tables import (
@@ -44,7 +45,7 @@ from mercer.pca.centred_tables import (
     read_table,
 )
 from mercer.pca.streams import Drift, Forgotten, Moments, drift_of, drift_told
-from mercer.points import NamedRows, lies_on_disk, matrix_of
+from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, follow_work
 from mercer.reading import Readable, Variables
 from mercer.reading.model import remark_axes, warn_constant
@@ -156,6 +157,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     def _fit(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:
         is_yes(self.standardize, "standardize")
         one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
+        X = stay_there(X, held_elsewhere)
         data = self._read(X, reset=True)
         self._stream, self._drift = None, ()
         n, p = data.shape
@@ -211,6 +213,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     def _take_in(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:
         is_yes(self.standardize, "standardize")
         one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
+        X = stay_there(X, held_elsewhere)
         is_first = not hasattr(self, "_axes")
         earlier, before, names = self._stream, None, None if is_first else self._columns
         if not is_first:
@@ -247,10 +250,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return a table of any numeric type, in memory or on disk, or a sparse matrix by rows."""
-        given, X = X, matrix_of(X)
-        if is_lazy(X) and type(X).__module__.partition(".")[0] == "dask":
-            X = held_elsewhere(X)
-            given = NamedRows(X, None, X.names)
+        given = stay_there(X, held_elsewhere)
+        X = matrix_of(given)
         if sparse.issparse(X):
             data = sparse_rows(X)
         elif lies_on_disk(X):

@@ -391,6 +391,7 @@ class KernelStream(FeatureSpace, Readable, KernelModel):
             del self.spectrum_
             self._take_in(rows, counted)
         earlier, known, is_first = self._stream, self._drift, self._stream is None
+        X = self._held(X)
         points = self._read(X, reset=is_first)
         if isinstance(points, Held):  # of a batch nothing is kept but moments, which are small
             points = Checked.of(to_host(points), "X")
