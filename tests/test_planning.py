@@ -174,6 +174,8 @@ def test_a_plan_for_a_cluster_counts_what_moves() -> None:
     assert one.memory == four.memory == here.memory
     assert "4 workers of 2 cores" in str(four)
     assert "1 worker of 2 cores" in str(one)
+    assert "memory of the client" in str(four)
+    assert "memory of the client" not in str(here)
     gpus = plan(model, 10**8, 20, workers=8, gpus=8)
     assert gpus.seconds < plan(model, 10**8, 20, workers=8, cores=8).seconds / 20
     few = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), method="nystrom", landmarks=100)
@@ -182,6 +184,21 @@ def test_a_plan_for_a_cluster_counts_what_moves() -> None:
     assert on_landmarks.with_client == 8 * 10**7 * 120
     with pytest.raises(InvalidParameter, match="workers"):
         plan(model, 10**6, 20, workers=0)
+
+
+def test_a_plan_for_a_cluster_says_what_takes_how_long() -> None:
+    model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), memory="1GB")
+    by_cores, by_gpus = (plan(model, 10**9, 20, workers=64, **each) for each in ({}, {"gpus": 8}))
+    for cost, most in ((by_cores, "operations take"), (by_gpus, "what the client computes")):
+        assert cost.cluster is not None
+        takes = cost.cluster.takes
+        assert max(takes, key=takes.__getitem__) == most
+        assert f"\n{most} " in str(cost)  # first
+        assert max(takes.values()) < cost.seconds <= sum(takes.values())
+        assert "that is more than the 1 GB that may be used here" in str(cost)
+    quick = plan(mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), 5_000, 3, workers=500).cluster
+    assert quick is not None
+    assert str(quick).count("\n") == any(seconds >= 1.0 for seconds in quick.takes.values())
 
 
 @pytest.mark.parametrize(("lengths", "cores"), [([640] * 11 + [100], 3), ([7], 4), ([5] * 40, 2)])

@@ -22,7 +22,7 @@ from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.settings import allowed_bytes, is_yes, spelled, whole
+from mercer.settings import allowed_bytes, duration, is_yes, readable, spelled, whole
 from mercer.spectrum.approximate import certified_bytes, landmarks_for
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double
@@ -116,20 +116,24 @@ class Plan(Shown):
     """What passes take on the workers of a cluster."""
     disk: int = 0
     """Bytes of a temporary file, in the folder that TMPDIR names, with the landmarks' factor."""
+    allowed: int = 0
+    """Bytes of memory that may be used here."""
 
     def _title(self) -> str:
         return f"Plan: {self.method}"
 
     def __str__(self) -> str:
+        whose = "memory" if self.cluster is None else "memory of the client"
         lines = [
             f"{self.method}: {self.reason}",
-            f"memory {Room(self.memory, self.disk)}, {self.passes} "
-            f"{'pass' if self.passes == 1 else 'passes'} over all pairs, {_duration(self.seconds)}",
+            f"{whose} {Room(self.memory, self.disk)}, {self.passes} "
+            f"{'pass' if self.passes == 1 else 'passes'} over all pairs, {duration(self.seconds)}",
         ]
         if self.cluster is not None:
             lines.append(str(self.cluster))
         if not self.fits:
-            lines.append(f"more than may be used: {self.alternative}")
+            here = readable(self.allowed)
+            lines.append(f"that is more than the {here} that may be used here: {self.alternative}")
         return "\n".join(lines)
 
 
@@ -175,15 +179,24 @@ def plan(
     machines = _machines(engine, workers, cores, gpus)
     cluster = None
     if machines is not None and method in ("exact", "nystrom"):
-        cluster = _on_cluster(method, model, n, d, count, machines)
         beside = _beside(n, count, model, threads_of(engine)) if method == "exact" else 0.0
-        seconds = cluster.seconds + beside
+        cluster = _on_cluster(method, model, n, d, count, machines).with_client_work(beside)
+        seconds = cluster.seconds
     allowed = allowed_bytes(engine.memory)
     fits, threads = room.memory <= allowed, threads_of(engine)
     text, advice = smaller(n, held, count, method, allowed, threads=threads)
     alternative: tuple[str, tuple[Advice, ...]] = ("", ()) if fits else (text, (advice,))
     return Plan(
-        method, reason, room.memory, passes, seconds, fits, *alternative, cluster, disk=room.disk
+        method,
+        reason,
+        room.memory,
+        passes,
+        seconds,
+        fits,
+        *alternative,
+        cluster,
+        disk=room.disk,
+        allowed=allowed,
     )
 
 
@@ -334,17 +347,3 @@ def _on_cluster(
     passes = singles + doubles
     pair = singles * pair_seconds(d, block, True) + doubles * pair_seconds(d, block, False)
     return cluster_cost(n, d, block, passes, machines, pair / passes, landmarks=rank)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as a person would say it.
-
-    >>> _duration(0.02), _duration(42.0), _duration(7200.0)
-    ('less than a second', 'about 42 s', 'about 2 h')
-    """
-    if seconds < 1.0:
-        return "less than a second"
-    for unit, size in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 1.5 * size:
-            return f"about {np.round(seconds / size, 1):g} {unit}"
-    return f"about {seconds:.0f} s"

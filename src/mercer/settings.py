@@ -297,6 +297,20 @@ def readable(count: int) -> str:
     return f"{count} bytes"
 
 
+def duration(seconds: float) -> str:
+    """Return a time as a person would say it.
+
+    >>> duration(0.02), duration(42.0), duration(7200.0)
+    ('less than a second', 'about 42 s', 'about 2 h')
+    """
+    if seconds < 1.0:
+        return "less than a second"
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"about {np.round(seconds / size, 1):g} {unit}"
+    return f"about {seconds:.0f} s"
+
+
 EQUIVALENTS: Mapping[str, str] = {
     "CCA": "KernelCCA(n_components, kernels=('linear', 'linear'), penalty=0)",
     "CompoundKernel": "a sum of kernels, k + l",

@@ -39,7 +39,9 @@ def run(args: Namespace, talk: Talk) -> int:
         "seconds": cost.seconds,
         "is_possible": cost.fits,
         "alternative": in_flags(cost.alternative, cost.advice),
-        "cluster": None if cost.cluster is None else asdict(cost.cluster),
+        "cluster": None
+        if cost.cluster is None
+        else {**asdict(cost.cluster), "seconds": cost.cluster.seconds},
     }
     talk.answer(value, in_flags(cost, cost.advice))
     return OK if cost.fits else RESOURCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import chunks
 from mercer.display import Shown
 from mercer.engines.tiles import TILE
-from mercer.settings import readable
+from mercer.settings import duration, readable
 
 FAN = 16
 """Partial products that one task adds up."""
@@ -76,6 +76,13 @@ def block_rows(n: int, width: int, cores: int) -> int:
     most = max(TILE, MOST_BYTES // (8 * max(width, 1)))
     return max(1, min(most, TILE * -(-usual // TILE)))
 
+
+OPERATIONS, BETWEEN, TASKS = "operations take", "sending between workers", "scheduling tasks"
+TO_CLIENT, BY_CLIENT = "sending to and from the client", "what the client computes"
+"""What takes time, as it is told."""
+
+TOLD = 1.0
+"""Seconds that are told, and not less."""
 
 Pairs = list[tuple[int, int]]
 
@@ -166,6 +173,7 @@ class ClusterCost(Shown):
         "between": "bytes that workers send each other",
         "with_client": "bytes that the client sends and receives",
         "seconds": "that it takes, about",
+        "takes": "what takes how many of them",
     }
 
     blocks: int
@@ -174,21 +182,41 @@ class ClusterCost(Shown):
     flops: float
     between: int
     with_client: int
-    seconds: float
+    takes: Mapping[str, float]
     workers: Workers
+
+    @property
+    def seconds(self) -> float:
+        """What all of it takes: the scheduler is at work while workers are, the client after."""
+        workers = self.takes[OPERATIONS] + self.takes[BETWEEN]
+        return max(workers, self.takes[TASKS]) + self.takes[TO_CLIENT] + self.takes[BY_CLIENT]
 
     def __str__(self) -> str:
         has_gpus = self.workers.gpus > 0
         each = self.workers.gpus if has_gpus else self.workers.cores
         name = ("GPU" if has_gpus else "core") + "s" * (each > 1)
         machines = "worker" + "s" * (self.workers.count > 1)
+        shares = self._shares()
         return (
             f"{self.workers.count} {machines} of {each} {name}: {self.tasks} tasks "
             f"on {self.blocks} blocks of points, {self.flops:.2g} operations, "
             f"{self.messages} messages; "
             f"{readable(self.between)} between workers, {readable(self.with_client)} to and from "
-            "the client"
+            "the client" + (f"\n{shares}" if shares else "")
         )
+
+    def _shares(self) -> str:
+        """Return what takes how long, the longest first."""
+        longest = sorted(self.takes.items(), key=lambda item: item[1], reverse=True)
+        return ", ".join(
+            f"{what} {duration(seconds).removeprefix('about ')}"
+            for what, seconds in longest
+            if seconds >= TOLD
+        )
+
+    def with_client_work(self, seconds: float) -> ClusterCost:
+        """Return the cost with what the client computes itself."""
+        return replace(self, takes={**self.takes, BY_CLIENT: seconds})
 
 
 class Moved(NamedTuple):
@@ -293,8 +321,6 @@ def cluster_cost(
     else:
         computing = entries * pair_seconds / cores
     between = passes * a_pass + points
-    network = between / (workers.count * workers.bandwidth)
-    seconds = max(computing + network, tasks * TASK) + with_client / workers.bandwidth
     return ClusterCost(
         blocks=number,
         tasks=tasks,
@@ -302,7 +328,13 @@ def cluster_cost(
         flops=flops,
         between=between,
         with_client=with_client,
-        seconds=seconds,
+        takes={
+            OPERATIONS: computing,
+            BETWEEN: between / (workers.count * workers.bandwidth),
+            TASKS: tasks * TASK,
+            TO_CLIENT: with_client / workers.bandwidth,
+            BY_CLIENT: 0.0,
+        },
         workers=workers,
     )
 
