@@ -36,6 +36,7 @@ from mercer.spectrum import Limits, exact, leading
 from mercer.spectrum import passes as passes_of
 from mercer.spectrum.probes import PROBE_STEPS, NormProbe, Probed
 from mercer.store import CheckpointFile, write_whole
+from mercer.store.checkpoint import read_run
 from mercer.store.file import remove_abandoned
 from mercer.woodbury import LowRankInverse
 
@@ -342,6 +343,41 @@ def test_a_damaged_file_gives_way_to_the_one_before(
     with pytest.warns(DataWarning, match="run.previous"):
         again = model().fit(X, checkpoint=file)
     assert_same(again, model().fit(X))
+
+
+def test_two_damaged_files_are_named_and_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "run"
+    assert run_until(3, file, monkeypatch, X[:300]) is None
+    for place in tmp_path.iterdir():
+        place.write_bytes(place.read_bytes()[:-1])
+    left = {place: place.read_bytes() for place in tmp_path.iterdir()}
+    with (
+        pytest.raises(CorruptFile, match="run.previous has .* bytes and should have"),
+        pytest.warns(DataWarning, match="the state before it is taken"),
+    ):
+        model().fit(X[:300], checkpoint=file)
+    assert {place: place.read_bytes() for place in tmp_path.iterdir()} == left
+
+
+@pytest.mark.parametrize("axes", [4, 0.5])
+def test_a_state_of_another_version_is_refused_by_what_it_lacks(
+    axes: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is whole, of this very run, and holds something else."""
+    monkeypatch.setattr(mc.KernelPCA, "limits", Limits(stored=100, first_axes=2))
+    file, options = tmp_path / "run", {"n_components": axes}
+    assert run_until(2, file, monkeypatch, X[:300], **options) is None
+    found = read_run(file)
+    assert found is not None
+    run, state = found
+    others = [(name, {k: v for k, v in state.items() if k != name}) for name in passes_of.NEEDED]
+    others += [("basis", {**state, "basis": state["basis"][:-1]})]
+    for name, other in others if axes == 4 else others[:1]:
+        CheckpointFile(file, run).save(other)
+        with pytest.raises(CorruptFile, match=f"without the {name} of this iteration: another"):
+            model(**options).fit(X[:300], checkpoint=file)
 
 
 @pytest.mark.parametrize("room", [0, 1, 2])

@@ -352,7 +352,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
         kept = None if checkpoint is None else checkpoint.load()
         count = self.limits.first_axes
         if kept is not None:
-            count = max(count, int(kept["count"]))
+            count = max(count, int(kept.get("count", 0)))
         while True:
             spectrum = self._found(centred, min(count, n), checkpoint)
             total = spectrum.trace + spectrum.trace_error

@@ -12,6 +12,7 @@ from mercer.check import chunks
 from mercer.davidson import Subspace
 from mercer.engines.engine import Engine
 from mercer.engines.held import beside, to_host
+from mercer.errors import CorruptFile
 from mercer.iteration import Course
 from mercer.spectrum.probes import NormProbe
 
@@ -28,6 +29,10 @@ class Checkpoint(Protocol):
 
 ROWS = 2**14
 """Rows of the low-rank factor that are looked at together."""
+
+NEEDED = ("count", "turn", "block", "basis", "images", "errors", "projected", "course")
+NEEDED += ("powers", "norms", "last", "means")
+"""What a state has, whichever version kept it."""
 
 OF_MEANS = ("_mean_rows", "means_are_single", "_square_sum")
 """What a centred operator finds in its first passes."""
@@ -47,6 +52,7 @@ class Passes:
         self.has_new_probes = False
         self._factor = _sum_of(probed.probe.approximation.factor)
         found = checkpoint.load()
+        self._refuse_unlike(next((name for name in NEEDED if name not in (found or NEEDED)), None))
         self._state = found if found is not None and found["count"] == count else None
         if self._state is not None:
             self.turn = int(self._state["turn"])
@@ -62,9 +68,21 @@ class Passes:
         state, self._state = self._state, None
         if state is None:
             return None
+        shapes = np.shape(state["basis"]), np.shape(state["images"])
+        is_right = shapes[0] == shapes[1] and shapes[0][:1] == self.operator.shape[:1]
+        self._refuse_unlike(None if is_right else "basis")
         course.restore(state["course"])
         basis, images = self._placed(state["basis"]), self._placed(state["images"])
         return Subspace(basis, images, state["errors"], state["projected"], engine)
+
+    def _refuse_unlike(self, name: str | None) -> None:
+        """Refuse a state that lacks what has this name, or has it otherwise."""
+        if name is not None:
+            place = getattr(self.checkpoint, "path", "the checkpoint")
+            raise CorruptFile(
+                f"{place} keeps a state without the {name} of this iteration: another version of "
+                "mercer wrote it. Name another file, or remove this one"
+            )
 
     def keep(self, space: Subspace, course: Course, block: int) -> None:
         """Keep what is known after a pass."""
