@@ -30,8 +30,10 @@ class Checkpoint(Protocol):
 ROWS = 2**14
 """Rows of the low-rank factor that are looked at together."""
 
-NEEDED = ("count", "turn", "block", "basis", "images", "errors", "projected", "course")
-NEEDED += ("powers", "norms", "last", "means")
+NEEDED = (
+    *("count", "turn", "block", "basis", "images", "errors", "projected", "course"),
+    *("powers", "norms", "last", "means"),
+)
 """What a state has, whichever version kept it."""
 
 OF_MEANS = ("_mean_rows", "means_are_single", "_square_sum")
