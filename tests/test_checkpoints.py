@@ -400,7 +400,7 @@ def test_a_full_disk_keeps_what_is_on_it(
                 model().fit(X, checkpoint=file)
             assert not list(tmp_path.iterdir())
             return
-        with pytest.warns(DataWarning, match="No space left.*The run goes on") as told:
+        with pytest.warns(DataWarning, match="No space left.*The run continues") as told:
             found = model().fit(X, checkpoint=file)
     assert len(told) == 1
     assert written[0] > room + 1
@@ -433,7 +433,7 @@ def test_a_clock_that_jumps_changes_nothing(
 def test_two_runs_do_not_write_one_checkpoint(tmp_path: Path) -> None:
     file = tmp_path / "run"
     with CheckpointFile(file, {}).alone():
-        with pytest.raises(InvalidInput, match="run is the checkpoint of a run that is at work"):
+        with pytest.raises(InvalidInput, match="run is the checkpoint of a running fit"):
             model().fit(X[:300], checkpoint=file)
         model().fit(X[:300], checkpoint=tmp_path / "another")
     model().fit(X[:300], checkpoint=file)
@@ -491,7 +491,7 @@ def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path: Path) -> None:
     while not (tmp_path / "run").exists() and monotonic() - begun < 60:
         sleep(0.005)
     with (
-        pytest.raises(InvalidInput, match="at work"),
+        pytest.raises(InvalidInput, match="a running fit"),
         CheckpointFile(tmp_path / "run", {}).alone(),
     ):
         pass

@@ -291,7 +291,7 @@ def test_minus_infinity_is_called_so(model: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("model", [mc.PCA, mc.KernelPCA])
 def test_more_axes_than_there_are_is_told(model: Any) -> None:
-    with pytest.warns(mc.errors.FewerAxes, match="there are 3 axes, fewer than the 7 asked for"):
+    with pytest.warns(mc.errors.FewerAxes, match="there are 3 axes, fewer than the 7 requested"):
         model(7).fit(X)
 
 

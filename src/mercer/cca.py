@@ -65,7 +65,7 @@ class View(KernelModel):
         values, vectors = np.linalg.eigh(n * np.asarray(centred.dense()))
         self.means_, self.count_ = np.asarray(centred.mean_rows), n
         if np.iscomplexobj(vectors):
-            raise InvalidInput(f"correlations are of real kernels, and {gram.kernel} is complex")
+            raise InvalidInput(f"KernelCCA needs real kernels, and {gram.kernel} is complex")
         rounding = n * EPSILON * max(float(values[-1]), float(np.mean(np.abs(gram.diag()))))
         self._refuse_negative(values, rounding)
         is_kept = values > rounding
@@ -199,11 +199,11 @@ class KernelCCA(Computing):
         n = len(X) if not hasattr(X, "shape") else X.shape[0]
         if n > STORED_INDIVIDUALS:
             raise InvalidParameter(
-                f"two matrices of {n} individuals are decomposed, {STORED_INDIVIDUALS} are the "
-                "most: take NystromFeatures of each view, and linear kernels of them"
+                f"KernelCCA decomposes two matrices of at most {STORED_INDIVIDUALS} individuals, "
+                f"found {n}: use NystromFeatures of each view, with linear kernels"
             )
         if Y is None:
-            raise InvalidInput("KernelCCA is of two views: give Y too")
+            raise InvalidInput("KernelCCA needs two views: give Y too")
 
     @staticmethod
     def _pair(given: Any, name: str) -> tuple[Any, Any]:

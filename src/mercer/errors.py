@@ -1,4 +1,4 @@
-"""What mercer raises and warns of on purpose, each with its advice as data."""
+"""The exceptions and warnings of mercer, each with its advice as data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 
 class Advice(NamedTuple):
-    """A parameter that a message speaks of, and a value that would work, where there is one.
+    """A parameter that a message names, with a value that would work, if there is one.
 
-    In Python it is a keyword. Other doors have other words for the same, such as a flag of the
-    command line; ``text`` is for what a keyword does not say.
+    Python prints it as a keyword, the command line as a flag; ``text`` replaces the keyword where
+    it would not be clear.
 
     >>> str(Advice("missing", "drop")), str(Advice("memory")), str(Advice("degree", text="degree"))
     ("missing='drop'", 'memory=', 'degree')
@@ -24,9 +24,9 @@ class Advice(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row or a column that a message names by its index, as Python counts: from 0.
+    """A row or a column that a message names by its index, counted from 0.
 
-    Other doors count as spreadsheets do, and know the names of rows.
+    The command line counts from 1, as spreadsheets do, and adds the names of rows.
 
     >>> str(Row(3)), str(Row(0, "column"))
     ('row 3', 'column 0')
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 class Advised(Exception):  # noqa: N818  (of errors and of warnings)
-    """A message, and after it the advice that stands in it.
+    """A message, followed by the advice in it as data.
 
     >>> error = InvalidInput("give more axes: n_components=3", Advice("n_components", 3))
     >>> str(error), error.advice[0].value
@@ -52,17 +52,17 @@ class Advised(Exception):  # noqa: N818  (of errors and of warnings)
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What the message advises, or which parameter it speaks of."""
+        """The advice of the message, or the parameter that it names."""
         return tuple(part for part in self.args[1:] if isinstance(part, Advice))
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The rows, and columns of pairs, that the message names by their index."""
+        """The rows and columns that the message names by their index."""
         return tuple(part for part in self.args[1:] if isinstance(part, Row))
 
 
 class MercerError(Advised):
-    """Everything mercer raises on purpose.
+    """The base class of all exceptions that mercer raises on purpose.
 
     >>> import mercer as mc
     >>> try:
@@ -74,7 +74,7 @@ class MercerError(Advised):
 
 
 class InvalidInput(MercerError, ValueError):
-    """Data that cannot be used as they are; the message names the place and the remedy.
+    """Data that cannot be used; the message names the place and the remedy.
 
     >>> import mercer as mc
     >>> mc.PCA().fit([[1.0, float("nan")], [3.0, 4.0]])
@@ -97,7 +97,7 @@ class InvalidParameter(MercerError, ValueError):
 
 
 class UnknownParameter(InvalidParameter, TypeError):
-    """A keyword that no parameter has; the message names the nearest, or the equivalent.
+    """An unknown keyword; the message names the nearest parameter, or the equivalent one.
 
     >>> import mercer as mc
     >>> try:
@@ -115,7 +115,8 @@ class NotAvailable(InvalidInput, AttributeError):
     >>> mc.PCA().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]]).drift_
     Traceback (most recent call last):
         ...
-    mercer.errors.NotAvailable: drift_ is known of rows that arrive in batches: use partial_fit
+    mercer.errors.NotAvailable: drift_ exists only for rows that arrive in batches: use
+    partial_fit
     """
 
 
@@ -132,7 +133,7 @@ class NotPositiveDefinite(MercerError, ValueError):
 
 
 class NotDifferentiable(MercerError, TypeError):
-    """A derivative was asked of a kernel that has none, or whose derivative is not known.
+    """A derivative of a kernel that has none, or whose derivative is unknown.
 
     >>> import mercer as mc
     >>> try:
@@ -144,7 +145,7 @@ class NotDifferentiable(MercerError, TypeError):
 
 
 class NoFeatureMap(MercerError, TypeError):
-    """Explicit features were asked of a kernel that has no finite feature map.
+    """Explicit features of a kernel without a finite feature map.
 
     >>> import mercer as mc
     >>> mc.Gaussian(1.0).features([[1.0]])
@@ -156,7 +157,7 @@ class NoFeatureMap(MercerError, TypeError):
 
 
 class WrittenFormError(InvalidInput):
-    """A text that is not a kernel; the message points at the position.
+    """A text that does not parse as a kernel; the message points at the position.
 
     >>> import mercer as mc
     >>> try:
@@ -170,7 +171,7 @@ class WrittenFormError(InvalidInput):
 
 
 class UnreadableFile(InvalidInput):
-    r"""A file that is not what it should be; the message names the file and the place.
+    r"""A file that cannot be read; the message names the file and the place.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -187,7 +188,7 @@ class UnreadableFile(InvalidInput):
 
 
 class UnevenRows(UnreadableFile):
-    r"""A table one of whose rows has more cells, or fewer, than there are columns.
+    r"""A table with a row of more or fewer cells than there are columns.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -204,7 +205,7 @@ class UnevenRows(UnreadableFile):
 
 
 class TooLarge(UnreadableFile):
-    r"""A file that would take more memory than allowed, found before the memory was taken.
+    r"""A file that would take more memory than allowed, refused before the memory is taken.
 
     >>> import gzip
     >>> from pathlib import Path
@@ -239,7 +240,7 @@ class CorruptFile(UnreadableFile):
 
 
 class NotStorable(MercerError, TypeError):
-    """A model that holds what cannot be written as plain data, such as a Python function.
+    """A model that cannot be written as plain data, such as one with a Python function.
 
     >>> import mercer as mc
     >>> model = mc.KernelPCA(1, kernel=lambda a, b: a[0] * b[0]).fit([[0.0], [1.0], [3.0]])
@@ -252,7 +253,7 @@ class NotStorable(MercerError, TypeError):
 
 
 class NotSaved(MercerError, OSError):
-    """A file that could not be written; what was there before is still there.
+    """A file that could not be written; an earlier version of it is unchanged.
 
     >>> import mercer as mc
     >>> model = mc.PCA().fit([[0.0], [1.0]])
@@ -265,7 +266,7 @@ class NotSaved(MercerError, OSError):
 
 
 class MissingExtra(MercerError, ImportError):
-    """An optional library that is not installed; the message names the extra that brings it.
+    """An optional library that is not installed; the message names the extra to install.
 
     >>> from mercer.data.extras import extra
     >>> extra("no_such_library", "plot", "drawing")
@@ -289,7 +290,7 @@ class NotANumber(InvalidInput, TypeError):
 
 
 class NoDistances(NotPositiveDefinite, NotAvailable):
-    """A squared distance that is negative, as kernels that are not positive definite have them.
+    """A negative squared distance: the kernel is not positive definite.
 
     >>> import numpy as np
     >>> from mercer.reading import Individuals
@@ -303,7 +304,7 @@ class NoDistances(NotPositiveDefinite, NotAvailable):
 
 
 class NotEnoughMemory(MercerError, MemoryError):
-    """A computation that would take more memory than it may; the message names a smaller one.
+    """A computation that needs more memory than allowed; the message names a smaller one.
 
     >>> import mercer as mc
     >>> try:
@@ -315,9 +316,9 @@ class NotEnoughMemory(MercerError, MemoryError):
 
 
 class ClusterFailed(MercerError, RuntimeError):
-    """Workers that are gone, or work that fails there each time; a checkpoint is kept.
+    """A Dask cluster that lost its workers, or a task that failed on every worker.
 
-    Work that fails on every worker ends so; with ``checkpoint=`` the fit goes on where it stopped.
+    With ``checkpoint=`` the next fit resumes where this one stopped.
 
     >>> issubclass(ClusterFailed, RuntimeError), issubclass(ClusterFailed, MercerError)
     (True, True)
@@ -325,9 +326,9 @@ class ClusterFailed(MercerError, RuntimeError):
 
 
 class DeviceLost(MercerError, RuntimeError):
-    """A GPU that failed in the middle of the work; a checkpoint is kept.
+    """A GPU that failed during a computation; the message names the device.
 
-    The message names the device; the same fit with ``checkpoint=`` goes on where it stopped.
+    With ``checkpoint=`` the next fit resumes where this one stopped.
 
     >>> issubclass(DeviceLost, RuntimeError), issubclass(DeviceLost, MercerError)
     (True, True)
@@ -335,7 +336,7 @@ class DeviceLost(MercerError, RuntimeError):
 
 
 class NegativeVariance(MercerError, ArithmeticError):
-    """A variance that is below zero by more than rounding: the kernel or the noise is at fault.
+    """A variance below zero by more than rounding, because of the kernel or the noise variance.
 
     >>> import mercer as mc
     >>> def no_kernel(a, b):
@@ -350,7 +351,7 @@ class NegativeVariance(MercerError, ArithmeticError):
 
 
 class NoNoise(InvalidParameter):
-    """The noise of a new observation, asked of a model that knows those of its data alone.
+    """The noise of a new observation, if the model knows only the noise of its own data.
 
     >>> import mercer as mc
     >>> model = mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=[0.1, 0.2], optimise=False)
@@ -364,13 +365,13 @@ class NoNoise(InvalidParameter):
 
     def __init__(self) -> None:
         super().__init__(
-            "noise_variance has a value for each observation that was fitted, and none for new "
-            "ones: ask for the law of g, and add the variance of the noise to that"
+            "noise_variance has a value for each fitted observation, but none for new ones: use "
+            "observation=False, and add the variance of the noise yourself"
         )
 
 
 class NotConverged(MercerError, RuntimeError):
-    """An iteration or a decomposition whose residual is larger than was asked for.
+    """An iteration or a decomposition whose residual exceeds the tolerance.
 
     >>> issubclass(NotConverged, RuntimeError), issubclass(NotConverged, MercerError)
     (True, True)
@@ -378,7 +379,7 @@ class NotConverged(MercerError, RuntimeError):
 
 
 class SingularSystem(MercerError, ValueError):
-    """A system that has no unique solution, or none that can be computed.
+    """A linear system without a unique solution in double precision.
 
     >>> import mercer as mc
     >>> try:
@@ -390,7 +391,7 @@ class SingularSystem(MercerError, ValueError):
 
 
 class DataWarning(Advised, UserWarning):
-    """Something in the data was guessed or changed that the user should know of.
+    """A guess about the data, or a change of them, that the user should know.
 
     >>> issubclass(DataWarning, UserWarning), str(DataWarning("one column was left out"))
     (True, 'one column was left out')
@@ -398,7 +399,7 @@ class DataWarning(Advised, UserWarning):
 
 
 class ReadingWarning(Advised, UserWarning):
-    """Something on the axes has no meaning, or not the one it seems to have.
+    """A warning about the interpretation of the axes.
 
     >>> issubclass(DegenerateAxes, ReadingWarning), issubclass(Misleading, ReadingWarning)
     (True, True)
@@ -413,13 +414,13 @@ class AtBarycentre(ReadingWarning):
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
     ...     cos2 = mc.PCA().fit([[-1.0], [1.0], [0.0]]).individuals_.cos2
-    >>> str(told[0].message)[-24:]
-    'these individuals are: 2'
+    >>> str(told[0].message)[-22:]
+    's at the barycentre: 2'
     """
 
 
 class DegenerateAxes(ReadingWarning):
-    """Axes with one eigenvalue between them: only the space they span means something.
+    """Axes with equal eigenvalues: only the space that they span means something.
 
     >>> import warnings
     >>> import mercer as mc
@@ -459,7 +460,7 @@ class NoInertia(ReadingWarning):
 
 
 class Misleading(ReadingWarning):
-    """A map shows something else than it seems to.
+    """A map that does not show what it seems to show.
 
     >>> import warnings
     >>> import mercer as mc
@@ -487,7 +488,7 @@ class ExchangeableAxes(Misleading):
 
 
 class FewerAxes(ReadingWarning):
-    """More axes were asked for than there are.
+    """More axes were requested than exist.
 
     >>> import warnings
     >>> import mercer as mc
@@ -495,12 +496,12 @@ class FewerAxes(ReadingWarning):
     ...     warnings.simplefilter("always")
     ...     model = mc.PCA(7).fit([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
     >>> str(told[0].message)[:43]
-    'there are 2 axes, fewer than the 7 asked fo'
+    'there are 2 axes, fewer than the 7 requeste'
     """
 
 
 class SpectrumWarning(UserWarning):
-    """Something about the axes that was not asked for, each by its own name.
+    """A warning about the computation of a spectrum; subclasses name the reason.
 
     >>> issubclass(MissedAxes, SpectrumWarning), issubclass(RoundingLimit, SpectrumWarning)
     (True, True)
@@ -508,9 +509,9 @@ class SpectrumWarning(UserWarning):
 
 
 class MissedAxes(SpectrumWarning):
-    """An axis larger than the last one was found outside, and may not be the only one.
+    """The iteration missed an axis larger than the last one, and perhaps others.
 
-    More of ``n_components`` or ``method="dense"`` settles it.
+    A larger ``n_components``, or ``method="dense"``, finds it.
 
     >>> issubclass(MissedAxes, UserWarning)
     True
@@ -518,7 +519,7 @@ class MissedAxes(SpectrumWarning):
 
 
 class RoundingLimit(SpectrumWarning):
-    """The residual asked for is below what rounding allows.
+    """The requested residual is below the limit of rounding.
 
     >>> import warnings
     >>> import numpy as np
@@ -534,9 +535,9 @@ class RoundingLimit(SpectrumWarning):
 
 
 class OnProcessor(UserWarning):
-    """A kernel that a GPU was asked to compute, and the processor computes.
+    """The processor computes a kernel that the GPU does not support.
 
-    ``engine="gpu"`` with a kernel that is a function of Python's own is computed so.
+    An example is ``engine="gpu"`` with a kernel that is a Python function.
 
     >>> issubclass(OnProcessor, UserWarning)
     True
@@ -544,7 +545,7 @@ class OnProcessor(UserWarning):
 
 
 class Jittered(UserWarning):
-    """A covariance matrix was singular to working precision; how much was added is reported.
+    """A covariance matrix was singular to working precision, and its diagonal was enlarged.
 
     >>> import warnings
     >>> import mercer as mc
@@ -558,9 +559,9 @@ class Jittered(UserWarning):
 
 
 class NearlyInterpolating(UserWarning):
-    """Cross-validation chose a curve that follows its observations where another rule does not.
+    """Cross-validation chose a spline that nearly interpolates, and restricted likelihood did not.
 
-    `SmoothingSpline` warns of it; ``criterion="reml"`` is the other rule.
+    ``criterion="reml"`` of `SmoothingSpline` uses the restricted likelihood.
 
     >>> import warnings
     >>> import numpy as np
@@ -577,9 +578,9 @@ class NearlyInterpolating(UserWarning):
 
 
 class ToleranceNotMet(UserWarning):
-    """An iterative solution whose true residual rounding keeps above the tolerance asked for.
+    """An iterative solution whose residual rounding keeps above the tolerance.
 
-    What was reached is ``backward_error`` of the solution.
+    ``backward_error`` of the solution is the accuracy reached.
 
     >>> import warnings
     >>> import numpy as np

@@ -464,9 +464,9 @@ def held_points(X: Any, kernel: Kernel) -> Held | None:
     if held is None or not computes_there(kernel, held):
         if "cuda" in (place := str(array_device(X))).lower():
             warn(
-                f"X is copied from {place}, for the processor computes with it: a GPU takes "
-                f"real numbers and positive definite formulas of arrays, found {X.dtype} and the "
-                f"kernel {kernel}",
+                f"the processor computes with a copy of X from {place}: the GPU supports real "
+                "numbers and positive definite kernels whose formulas compute with arrays, found "
+                f"{X.dtype} and the kernel {kernel}",
                 OnProcessor,
             )
         return None

@@ -45,13 +45,13 @@ def check_size(values: Array, name: str) -> None:
     >>> check_size(np.array([0.0, 1e-200]), "y")
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: the largest modulus of y is 1e-200, whose square is no double: multiply y by a power of ten
+    mercer.errors.InvalidInput: the largest modulus of y is 1e-200, whose square leaves the range of double precision: multiply y by a power of ten
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest > EXTREME or 0.0 < largest < 1.0 / EXTREME:
         raise InvalidInput(
-            f"the largest modulus of {name} is {largest:g}, whose square is no double: multiply "
-            f"{name} by a power of ten"
+            f"the largest modulus of {name} is {largest:g}, whose square leaves the range "
+            f"of double precision: multiply {name} by a power of ten"
         )
 
 

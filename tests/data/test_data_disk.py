@@ -293,8 +293,8 @@ def test_a_folder_is_read_without_what_holds_no_rows(tmp_path: Path) -> None:
         points = open_points(tmp_path)
     assert np.array_equal(points[:5], X[[0, 1, 0, 1, 2]])
     texts = [str(warning.message) for warning in said]
-    assert any('no files of numbers: "readme.txt"' in text for text in texts)
-    assert any('names of folders say it: "year"' in text for text in texts)
+    assert any('not files of numbers and were not read: "readme.txt"' in text for text in texts)
+    assert any('only folder names hold were not read: "year"' in text for text in texts)
     (tmp_path / "cut.npy").write_bytes(b"")
     with pytest.raises(mc.errors.UnreadableFile, match="cut.npy cannot be read in parts"):
         open_points(tmp_path)

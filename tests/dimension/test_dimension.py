@@ -898,5 +898,5 @@ def test_sampling_ends_when_it_is_decided_which_axes_are_kept() -> None:
 def test_landmarks_of_a_matrix_with_negative_eigenvalues_are_refused() -> None:
     x = np.random.default_rng(0).standard_normal((560, 4))
     kernel = mc.kernels.FromFunction(lambda x, y: float(np.tanh(x @ y - 1.0)))
-    with pytest.raises(mc.errors.NotPositiveDefinite, match="no landmarks can stand for"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="landmarks cannot represent"):
         mc.parallel_analysis(x, 2, kernel=kernel, axes=2, landmarks=40, random_state=0)

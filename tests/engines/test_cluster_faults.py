@@ -298,7 +298,7 @@ def test_a_worker_without_room(tmp_path: Path) -> None:
             gram.product(V)
         client.run(_room_on_disk, resource.RLIM_INFINITY)
         assert np.array_equal(gram.product(V), once)
-        with pytest.raises(ClusterFailed, match="mostly for want of memory: give them more"):
+        with pytest.raises(ClusterFailed, match="probably for lack of memory: give them more"):
             list(Cluster(client).in_order(_greedy, [0]))
 
 

@@ -979,7 +979,7 @@ def test_axes_of_counts_are_functions_of_counts(house: House) -> None:
     assert client.analysis(method="ca").status_code == 200
     found = client.ask("function", {"axis": 1, "on": ["a", "b"]})  # all of its medians are 0
     assert found.status_code == 422
-    assert "Dim 1 is not drawn over a and b: some of their values do not exist" in found.text
+    assert "Dim 1 cannot be drawn over a and b: with the other variables" in found.text
 
 
 def test_a_slide_lies_as_near_as_it_can_to_the_map_before(client: Client) -> None:

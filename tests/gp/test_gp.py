@@ -519,7 +519,7 @@ def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
         lambda: many.likelihood_surface({"bandwidth": [1.0]}),
     ):
         with pytest.raises(
-            mc.errors.InvalidParameter, match="up to 39 points and not for 40.*interval"
+            mc.errors.InvalidParameter, match="limited to 39 points, found 40.*interval"
         ):
             ask()
     monkeypatch.setattr(Saddle, "limits", SolveLimits(direct=20))

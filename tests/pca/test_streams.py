@@ -157,7 +157,7 @@ def test_what_a_stream_does_not_keep_is_said(tmp_path: Path) -> None:
             lambda m: m.supplementary(categories=["a"] * len(X)),
         ]
         for ask in asked:
-            with pytest.raises(NotAvailable, match="not kept"):
+            with pytest.raises(NotAvailable, match="does not keep"):
                 ask(stream)
         stream.save(tmp_path / "stream")
         again = mc.load(tmp_path / "stream").partial_fit(X[:10])

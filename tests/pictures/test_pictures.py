@@ -491,7 +491,7 @@ def test_every_model_has_its_first_picture_or_says_that_it_has_none() -> None:
             assert model.plot()._repr_png_().startswith(b"\x89PNG")
             drawn.add(type(model).__name__)
         elif hasattr(model, "plot"):  # not under scikit-learn's own signatures
-            with pytest.raises(InvalidParameter, match="no first picture"):
+            with pytest.raises(InvalidParameter, match="no default picture"):
                 model.plot()
     axes = {"PCA", "KernelPCA", "CA", "MCA", "FAMD", "MFA", "ClassicalMDS", "StressMDS"}
     assert drawn == axes | {"SmoothingSpline"}

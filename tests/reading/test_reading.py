@@ -230,7 +230,7 @@ def test_a_supplementary_copy_of_an_active_variable_reads_like_it() -> None:
 def test_the_individual_at_the_barycentre_has_no_cos2_and_is_named() -> None:
     x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0], [0.0, 0.0]])
     for model in (mc.PCA().fit(x), mc.KernelPCA().fit(x)):
-        with pytest.warns(AtBarycentre, match="where these individuals are: 4"):
+        with pytest.warns(AtBarycentre, match="individuals at the barycentre: 4"):
             cos2 = model.individuals_.cos2
         assert np.all(np.isnan(cos2[4]))
         near(cos2[:4].sum(axis=1), np.ones(4), 1e-12)
@@ -415,7 +415,7 @@ def test_a_missing_label_and_a_missing_number_are_named() -> None:
 
 
 def test_a_constant_supplementary_variable_is_named() -> None:
-    with pytest.warns(ConstantColumns, match="constant and have no correlations.*flat"):
+    with pytest.warns(ConstantColumns, match="constant columns have no correlations.*flat"):
         variables = mc.PCA(2).fit(X).supplementary(variables={"flat": np.ones(50)}).variables
     assert variables is not None
     assert np.all(variables.coordinates == 0.0)

@@ -644,7 +644,7 @@ def test_an_infinite_penalty_has_the_deviations_of_least_squares(weights: Any) -
 def test_more_points_than_are_factored_have_no_estimate_of_the_noise(monkeypatch: Any) -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y)
     monkeypatch.setattr(Saddle, "limits", SolveLimits(direct=50))
-    with pytest.raises(mc.errors.InvalidParameter, match="up to 50 points, and here are 60"):
+    with pytest.raises(mc.errors.InvalidParameter, match="up to 50 points, found 60"):
         model.predict(NEW, return_std=True)
     with pytest.raises(AttributeError, match="up to 50 points"):
         _ = model.degrees_of_freedom_

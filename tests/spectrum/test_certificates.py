@@ -86,8 +86,8 @@ def test_margins_whose_kernel_is_lost_to_rounding_are_told() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 2))
     y = x[:, 0] + 0.5 * rng.standard_normal(60) > 0.0
-    with pytest.warns(ConvergenceWarning, match="nearer to the origin"):
+    with pytest.warns(ConvergenceWarning, match="centre the points"):
         model = mc.SVC(mc.Polynomial(2), C=10.0).fit(x + 1e4, y)
     assert model.gap_ > model.objective_
-    with pytest.warns(ConvergenceWarning, match=r"proved only to within|nearer to the origin"):
+    with pytest.warns(ConvergenceWarning, match=r"proved only to within|centre the points"):
         mc.KernelRegression(mc.Polynomial(2), 10.0, "constant").fit(x + 1e4, y.astype(float))

@@ -71,9 +71,11 @@ def manners(made: Parser, *, plan: str) -> None:
     group = made.add_argument_group("manners")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     group.add_argument("--dry-run", action="store_true", help=plan)
-    group.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    group.add_argument("-v", "--verbose", action="store_true", help="say what was guessed")
-    group.add_argument("--no-color", action="store_true", help="no colours (also: NO_COLOR)")
+    group.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    group.add_argument("-v", "--verbose", action="store_true", help="report all guesses")
+    group.add_argument(
+        "--no-color", action="store_true", help="print without colours (also: NO_COLOR)"
+    )
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
@@ -81,8 +83,8 @@ def own_page(group: Any, default: str) -> None:
     """The page of a command that writes one unless it is told not to."""
     group.add_argument("--page", metavar="FILE", help=f"the page (default: {default})")
     group.add_argument("--no-page", action="store_true", help="write no page")
-    group.add_argument("--title", metavar="TEXT", help="of the page")
-    group.add_argument("--open", action="store_true", help="show it in the browser")
+    group.add_argument("--title", metavar="TEXT", help="title of the page")
+    group.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
 def studies(made: Parser) -> None:
@@ -92,12 +94,12 @@ def studies(made: Parser) -> None:
         "--bootstrap",
         type=int,
         metavar="R",
-        help="draw the individuals again R times and tell how far the axes move, such as 200",
+        help="show how far the axes move in R bootstrap samples, such as 200",
     )
     group.add_argument(
         "--jackknife",
         action="store_true",
-        help="leave out individuals one at a time and tell who turns the axes",
+        help="show how far the axes turn without each individual",
     )
     group.add_argument(
         "--path",
@@ -110,7 +112,7 @@ def studies(made: Parser) -> None:
         nargs="?",
         const=99,
         metavar="R",
-        help="shuffle each variable R times (99) and tell what the first two axes lose",
+        help="show what the first two axes lose when a variable is permuted, R times (99)",
     )
     group.add_argument(
         "--preimages",
@@ -118,7 +120,7 @@ def studies(made: Parser) -> None:
         nargs="?",
         const=2,
         metavar="K",
-        help="tell what points along the first K axes (2) look like, in the units of the columns",
+        help="show what points along the first K axes (2) look like, in units of the columns",
     )
     group.add_argument(
         "--clusters",
@@ -126,7 +128,7 @@ def studies(made: Parser) -> None:
         nargs="?",
         const=0,
         metavar="K",
-        help="find K classes of individuals, or as many as their tree suggests, and describe each",
+        help="find K classes of individuals (default: as many as their tree suggests)",
     )
 
 
@@ -134,7 +136,9 @@ def writing(group: Any) -> None:
     """How files are written."""
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
     group.add_argument(
-        "--raw", action="store_true", help="names in CSV as they are, formulas of spreadsheets too"
+        "--raw",
+        action="store_true",
+        help="write names that look like spreadsheet formulas without a quote",
     )
 
 
@@ -145,20 +149,20 @@ def model(made: Parser) -> None:
         "--method",
         type=str.lower,
         choices=METHODS,
-        help="one alone: PCA, kernel PCA, (multiple) correspondence analysis, mixed analysis, "
-        "classical or stress scaling (default: what the columns ask for)",
+        help="one analysis alone: PCA, kernel PCA, (multiple) correspondence analysis, mixed "
+        "analysis, classical or stress scaling (default: chosen by the columns)",
     )
     group.add_argument(
         "--kernel",
         metavar="TEXT",
-        help="of a kernel PCA alone, such as \"gaussian(bandwidth='median') + 0.1*linear()\"",
+        help="kernel of a kernel PCA, such as \"gaussian(bandwidth='median') + 0.1*linear()\"",
     )
     group.add_argument(
         "--distance",
         choices=DISTANCES,
-        help="of the rows of a table, for mds or stress (default: euclidean)",
+        help="distance between rows, for mds or stress (default: euclidean)",
     )
-    group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
+    group.add_argument("--rank", type=int, metavar="K", help="axes (default: up to 10)")
     group.add_argument(
         "--scale",
         action=BooleanOptionalAction,
@@ -169,34 +173,40 @@ def model(made: Parser) -> None:
         metavar="COL",
         action="append",
         default=[],
-        help="a column of numbers that is a variable though it looks like the numbers of rows",
+        help="use this column as a variable, though it looks like row numbers",
     )
     how = group.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
     how.add_argument("--nystrom", type=int, metavar="M", help="approximate on M landmarks")
-    group.add_argument("--tol", type=float, metavar="T", help="residual allowed to an iteration")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
+    group.add_argument("--tol", type=float, metavar="T", help="tolerance of the residual")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     group.add_argument(
         "--correction",
         choices=("lingoes", "cailliez", "power", "clip"),
-        help="what makes distances Euclidean (mds)",
+        help="correction that makes distances Euclidean (mds)",
     )
     group.add_argument(
         "--loss",
         choices=("stress", "sstress", "sammon", "ordinal"),
-        help="what is minimised (stress)",
+        help="loss to minimise (stress)",
     )
 
 
 def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
     """How a file is read, and what its columns and rows are."""
     group = made.add_argument_group("reading")
-    group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="what the file is")
+    group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="kind of file")
     group.add_argument("--id", metavar="COL", help="the column that names the rows")
-    group.add_argument("--drop", metavar="COL", action="append", default=[], help="leave it out")
+    group.add_argument(
+        "--drop", metavar="COL", action="append", default=[], help="leave out this column"
+    )
     if has_roles:
         group.add_argument(
-            "--factor", metavar="COL", action="append", default=[], help="labels, not numbers"
+            "--factor",
+            metavar="COL",
+            action="append",
+            default=[],
+            help="read this column as labels",
         )
         group.add_argument(
             "--colour",
@@ -231,8 +241,8 @@ def _missing(group: Any, *, imputes: bool) -> None:
         "--strict",
         action="store_true",
         default=not imputes,
-        help="refuse a file in which numbers are missing"
-        + (" (default: means for numbers and a level for categories, told)" if imputes else ""),
+        help="refuse missing values"
+        + (" (default: fill in means for numbers and a level for categories)" if imputes else ""),
     )
     missing.add_argument(
         "--drop-na", action="store_true", help="leave out rows that lack a number or a category"
@@ -242,31 +252,31 @@ def _missing(group: Any, *, imputes: bool) -> None:
         choices=("mean", "pca", "mode", "level"),
         action="append",
         default=[],
-        help="the mean, or what two principal axes say, for a missing number; the most frequent "
-        "category, or a level of its own, for a missing category",
+        help="fill in missing numbers by the mean or from two principal axes (pca), missing "
+        "categories by the most frequent one (mode) or a level of their own",
     )
     group.add_argument(
-        "--na", metavar="WORD", action="append", default=[], help="also means missing"
+        "--na", metavar="WORD", action="append", default=[], help="another word for a missing value"
     )
 
 
 def _writing_of_files(group: Any) -> None:
     """How cells are written, where the table stands, and what it may take."""
-    group.add_argument("--delimiter", metavar="C", help="between the cells of a line")
+    group.add_argument("--delimiter", metavar="C", help="separator of cells")
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
-    group.add_argument("--encoding", metavar="NAME", help="of a text file")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file")
     group.add_argument(
         "--header",
         action=BooleanOptionalAction,
-        help="the first line names the columns, or is data (default: as it looks)",
+        help="whether the first line names the columns (default: guessed)",
     )
     group.add_argument(
-        "--skip", type=int, metavar="N", help="lines above the header (default: those of a title)"
+        "--skip", type=int, metavar="N", help="number of lines above the header (default: guessed)"
     )
-    group.add_argument("--sheet", metavar="NAME", help="of a spreadsheet: its name, or its number")
+    group.add_argument("--sheet", metavar="NAME", help="sheet of a spreadsheet, by name or number")
     group.add_argument(
         "--transpose",
         action=BooleanOptionalAction,
-        help="individuals stand in columns, as samples beside genes",
+        help="whether columns are the individuals, as in genes x samples",
     )
-    group.add_argument("--memory", metavar="SIZE", help="a budget such as 4GB")
+    group.add_argument("--memory", metavar="SIZE", help="memory budget, such as 4GB")

@@ -51,7 +51,7 @@ SHOWN = {
 """An example of each command, for its help."""
 
 LARGEST = 10.0
-"""Megabytes of a page where nothing else is asked for."""
+"""The largest page in megabytes, by default."""
 
 CODES = """\
 exit codes: 0 done, 1 a bug, 2 usage, 3 input unreadable or invalid, 4 mathematical refusal,
@@ -96,7 +96,7 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--checkpoint",
         metavar="FILE",
-        help="keep the state of a long fit after each pass; where it is there, go on from it",
+        help="keep the state of a long fit after each pass, and resume from it",
     )
     writing(group)
     studies(made)
@@ -111,24 +111,24 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     )
     group = made.add_argument_group("results")
     group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
-    group.add_argument("--title", metavar="TEXT", help="its title")
-    group.add_argument("--open", action="store_true", help="show it in the browser")
+    group.add_argument("--title", metavar="TEXT", help="title of the page")
+    group.add_argument("--open", action="store_true", help="open the page in the browser")
     group.add_argument(
         "--permutations",
         type=int,
         metavar="R",
-        help="for Horn's test; 0 leaves it out (default: 199, if they take less than a minute)",
+        help="permutations of Horn's test; 0 omits it (default: 199 if below a minute)",
     )
     group.add_argument(
-        "--max-mb", type=float, default=LARGEST, metavar="MB", help="its largest size (default: 10)"
+        "--max-mb", type=float, default=LARGEST, metavar="MB", help="page size limit (default: 10)"
     )
     group.add_argument(
-        "--force", action="store_true", help="overwrite a file that is no page of mercer"
+        "--force", action="store_true", help="overwrite a file that mercer did not write"
     )
     group.add_argument(
         "--curved",
         metavar="TEXT",
-        help="the kernel of the second map, also beside --method (default: a Gaussian, of the "
+        help="kernel of the second map, also with --method (default: a Gaussian of the "
         "median distance)",
     )
     studies(made)
@@ -138,16 +138,16 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
 
 def _serve(commands: _SubParsersAction[Parser]) -> None:
     what = "explore data in a page that responds, on this machine alone"
-    made = _command(commands, "serve", what, plan="say what would be served, and do nothing")
+    made = _command(commands, "serve", what, plan="print what would be served, and do nothing")
     made.add_argument(
         "data", metavar="DATA", nargs="?", help="a file or an example (default: the page asks)"
     )
     group = made.add_argument_group("server")
-    group.add_argument("--port", type=int, default=0, metavar="N", help="(default: any free one)")
+    group.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     group.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen to (default: 127.0.0.1, which only this machine reaches)",
+        help="address to listen on (default: 127.0.0.1, this machine alone)",
     )
     group.add_argument("--no-open", action="store_true", help="do not show the page")
 
@@ -163,33 +163,33 @@ def _project(commands: _SubParsersAction[Parser]) -> None:
 
 
 def _check(commands: _SubParsersAction[Parser]) -> None:
-    made = _command(commands, "check", "tell whether a matrix or a kernel is one", plan=PLAN)
+    made = _command(commands, "check", "test a matrix, or a kernel", plan=PLAN)
     made.add_argument("data", metavar="DATA|MATRIX", help="a square matrix, or data for a kernel")
-    made.add_argument("--kernel", metavar="TEXT", help="put this kernel through the contract")
+    made.add_argument("--kernel", metavar="TEXT", help="test the contract of this kernel")
     made.add_argument(
         "--of",
         choices=("gram", "distances", "squares"),
-        help="what the matrix holds (default: distances if its diagonal is 0, else gram)",
+        help="content of the matrix (default: distances if its diagonal is 0, else gram)",
     )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     reading(made)
 
 
 def _dim(commands: _SubParsersAction[Parser]) -> None:
-    made = _command(commands, "dim", "tell how many axes to keep", plan=PLAN)
+    made = _command(commands, "dim", "find how many axes to keep", plan=PLAN)
     made.add_argument("data", metavar="DATA", help="a file, or - for the standard input")
     group = made.add_argument_group("rules")
     group.add_argument(
-        "--permutations", type=int, metavar="R", help="for Horn's test (default: 999)"
+        "--permutations", type=int, metavar="R", help="permutations of Horn's test (default: 999)"
     )
-    group.add_argument("--level", type=float, default=0.05, help="the significance of Horn's test")
-    group.add_argument("--share", type=float, default=0.95, help="of the inertia to carry")
+    group.add_argument("--level", type=float, default=0.05, help="level of Horn's test")
+    group.add_argument("--share", type=float, default=0.95, help="share of inertia to keep")
     model(made)
     reading(made)
 
 
 def _compare(commands: _SubParsersAction[Parser]) -> None:
-    what = "tell whether kernels, or files, see the same individuals alike"
+    what = "test whether kernels, or files, see the same individuals alike"
     made = _command(commands, "compare", what, plan=PLAN)
     made.add_argument(
         "files", metavar="DATA", nargs="+", help="a file for several kernels, or several files"
@@ -200,7 +200,7 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
         metavar="TEXT",
         action="append",
         default=[],
-        help="one of those compared, or that of a file (default: a Gaussian for each table)",
+        help="a kernel to compare, or the kernel of a file (default: a Gaussian for each table)",
     )
     group.add_argument(
         "--scale",
@@ -211,7 +211,7 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
         "--permutations",
         type=int,
         metavar="R",
-        help="of individuals (default: 999 up to 3 000 of them, else none)",
+        help="number of permutations (default: 999 up to 3 000 individuals, else none)",
     )
     group.add_argument(
         "--test",
@@ -222,12 +222,12 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--consensus",
         choices=("statis", "full-umkl", "sparse-umkl"),
-        help="the kernel on which all agree",
+        help="how to compute the consensus kernel",
     )
     group.add_argument(
-        "--neighbours", type=int, default=5, metavar="K", help="that UMKL keeps together"
+        "--neighbours", type=int, default=5, metavar="K", help="neighbours that UMKL keeps together"
     )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
     results.add_argument("--out", metavar="FILE", help="write the pairs as CSV")
     results.add_argument("--page", metavar="FILE", help="write an HTML page")
@@ -240,30 +240,32 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
     made = _command(commands, "curve", what, plan="print size, memory and growth, and do nothing")
     made.add_argument("data", metavar="DATA", help="a table, or - for the standard input")
     group = made.add_argument_group("function")
-    group.add_argument("--y", metavar="COL", required=True, help="the column to be explained")
+    group.add_argument("--y", metavar="COL", required=True, help="column to explain")
     group.add_argument(
         "--x",
         metavar="COLS",
         action="append",
         default=[],
-        help="the columns that explain it (default: all other active ones)",
+        help="explanatory columns (default: all other active ones)",
     )
     group.add_argument(
         "--method",
         choices=("spline", "ridge", "gp"),
         help="smoothing spline, kernel ridge or Gaussian process (default: spline of one column)",
     )
-    group.add_argument("--kernel", metavar="TEXT", help="of ridge and gp (default: a Gaussian)")
-    group.add_argument("--penalty", type=float, metavar="P", help="(default: by the criterion)")
+    group.add_argument("--kernel", metavar="TEXT", help="for ridge, gp (default: a Gaussian)")
+    group.add_argument("--penalty", type=float, metavar="P", help="default: by the criterion")
     group.add_argument("--df", type=float, metavar="D", help="degrees of freedom of a spline")
     group.add_argument(
-        "--criterion", choices=("gcv", "loo", "reml", "cv"), help="that chooses the penalty"
+        "--criterion", choices=("gcv", "loo", "reml", "cv"), help="how to choose the penalty"
     )
     group.add_argument(
-        "--scale", action=BooleanOptionalAction, help="divide columns by their deviations"
+        "--scale", action=BooleanOptionalAction, help="divide columns by their standard deviations"
     )
-    group.add_argument("--confidence", type=float, default=0.95, help="of the band (default: 0.95)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
+    group.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence of the band (default: 0.95)"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
     own_page(results, "DATA-curve.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
@@ -273,7 +275,7 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
 
 
 def _replicates(commands: _SubParsersAction[Parser]) -> None:
-    what = "tell how many replicates networks need to tell conditions apart"
+    what = "find how many replicates networks need to distinguish conditions"
     made = _command(commands, "replicates", what, plan=PLAN)
     made.add_argument(
         "data", metavar="DATA", help="expression: replicates in rows, genes in columns"
@@ -283,21 +285,21 @@ def _replicates(commands: _SubParsersAction[Parser]) -> None:
         metavar="COL",
         action="append",
         required=True,
-        help="the column of the conditions; several are taken together",
+        help="column of the conditions; several are combined",
     )
     group = made.add_argument_group("study")
-    group.add_argument("--infer", choices=INFERENCES, default="correlation", help="of the networks")
-    group.add_argument("--threshold", type=float, metavar="T", help="leave out edges below it")
-    group.add_argument("--power", type=float, default=1.0, metavar="P", help="soft thresholding")
-    group.add_argument("--unsigned", action="store_true", help="weights without their sign")
-    group.add_argument("--penalty", type=float, metavar="A", help="of the graphical lasso")
+    group.add_argument("--infer", choices=INFERENCES, default="correlation", help="method")
+    group.add_argument("--threshold", type=float, metavar="T", help="smallest weight of an edge")
+    group.add_argument("--power", type=float, default=1.0, metavar="P", help="soft threshold")
+    group.add_argument("--unsigned", action="store_true", help="ignore the sign of correlations")
+    group.add_argument("--penalty", type=float, metavar="A", help="penalty of the graphical lasso")
     group.add_argument(
-        "--kernel", metavar="TEXT", help="between networks (default: aligned_edges())"
+        "--kernel", metavar="TEXT", help="kernel between networks (default: aligned_edges())"
     )
-    group.add_argument("--sizes", metavar="LIST", help="numbers of replicates, such as 2-6")
+    group.add_argument("--sizes", metavar="LIST", help="numbers of replicates to try, such as 2-6")
     group.add_argument("--draws", type=int, default=100, metavar="B", help="subsets of each size")
-    group.add_argument("--confidence", type=float, default=0.95, help="of the interval")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
+    group.add_argument("--confidence", type=float, default=0.95, help="confidence of the interval")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     group.add_argument("--threads", type=int, metavar="N", help="default: one for each core")
     results = made.add_argument_group("results")
     own_page(results, "DATA-replicates.html")
@@ -313,23 +315,21 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     made.add_argument("data", metavar="FOLDER", help="a file for each graph; subfolders are groups")
     group = made.add_argument_group("comparison")
     group.add_argument(
-        "--kernel", metavar="TEXT", help="(default: weisfeiler_lehman(3).normalised())"
+        "--kernel", metavar="TEXT", help="kernel (default: weisfeiler_lehman(3).normalised())"
     )
-    group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
+    group.add_argument("--rank", type=int, metavar="K", help="axes (default: up to 10)")
     group.add_argument(
         "--labels",
         choices=("own", "names", "none"),
         default="own",
-        help="of nodes: those in the files, or their names (default: own)",
+        help="node labels: those in the files, or names (default: own)",
     )
-    group.add_argument(
-        "--label", metavar="NAME", help="the attribute of nodes in GraphML that is their label"
-    )
-    group.add_argument("--pattern", metavar="GLOB", help="which files, such as '*.txt'")
+    group.add_argument("--label", metavar="NAME", help="GraphML attribute that labels nodes")
+    group.add_argument("--pattern", metavar="GLOB", help="files to read, such as '*.txt'")
     group.add_argument(
         "--simplify", action="store_true", help="leave out loops, join repeated edges"
     )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
     own_page(results, "FOLDER-graphs.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
@@ -342,7 +342,7 @@ def _demo(commands: _SubParsersAction[Parser]) -> None:
         commands, "demo", "run a whole analysis of embedded data", plan="print the commands only"
     )
     made.add_argument("name", nargs="?", choices=DEMOS, default=DEMOS[0], metavar="NAME")
-    made.add_argument("--out", metavar="FOLDER", help="where files go (default: a new folder)")
+    made.add_argument("--out", metavar="FOLDER", help="folder to write to (default: a new one)")
     made.add_argument("--no-open", action="store_true", help="do not show the page")
     made.description = f"Run a whole analysis of embedded data: {', '.join(DEMOS)}."
 
@@ -356,31 +356,31 @@ def _many(text: str) -> int:
 
 
 def _plan(commands: _SubParsersAction[Parser]) -> None:
-    what = "tell what kernel PCA would cost, here or on a cluster"
+    what = "predict the cost of kernel PCA, here or on a cluster"
     made = _command(commands, "plan", what, plan="the same: a plan computes no axes")
+    made.add_argument("--individuals", type=_many, metavar="N", required=True, help="such as 1e8")
     made.add_argument(
-        "--individuals", type=_many, metavar="N", required=True, help="how many, such as 1e8"
+        "--variables", type=_many, default=20, metavar="P", help="columns (default: 20)"
     )
-    made.add_argument("--variables", type=_many, default=20, metavar="P", help="(default: 20)")
     made.add_argument("--rank", type=int, default=10, metavar="K", help="axes (default: 10)")
     made.add_argument(
-        "--landmarks", type=_many, metavar="M", help="an approximation on so many (default: exact)"
+        "--landmarks", type=_many, metavar="M", help="landmarks (default: none, exact)"
     )
-    made.add_argument("--memory", metavar="SIZE", help="that may be used here, such as 4GB")
+    made.add_argument("--memory", metavar="SIZE", help="memory budget of this machine, such as 4GB")
     made.add_argument("--on-disk", action="store_true", help="the individuals stay in a file")
     group = made.add_argument_group("cluster")
-    group.add_argument("--workers", type=_many, metavar="W", help="plan for so many machines")
-    group.add_argument("--cores", type=_many, default=1, metavar="C", help="of each (default: 1)")
-    group.add_argument("--gpus", type=_many, default=0, metavar="G", help="of each (default: 0)")
+    group.add_argument("--workers", type=_many, metavar="W", help="number of machines of a cluster")
+    group.add_argument(
+        "--cores", type=_many, default=1, metavar="C", help="cores each (default: 1)"
+    )
+    group.add_argument("--gpus", type=_many, default=0, metavar="G", help="GPUs each (default: 0)")
 
 
 def _doctor(commands: _SubParsersAction[Parser]) -> None:
-    made = _command(
-        commands, "doctor", "tell what this machine has and does", plan="measure nothing"
-    )
-    made.add_argument("--individuals", type=int, metavar="N", help="plan for so many individuals")
-    made.add_argument("--variables", type=int, default=20, metavar="P", help="of so many variables")
-    made.add_argument("--rank", type=int, default=10, metavar="K", help="and so many axes")
+    made = _command(commands, "doctor", "report the machine and its speed", plan="measure nothing")
+    made.add_argument("--individuals", type=int, metavar="N", help="plan for this many individuals")
+    made.add_argument("--variables", type=int, default=20, metavar="P", help="number of variables")
+    made.add_argument("--rank", type=int, default=10, metavar="K", help="number of axes")
 
 
 COMMANDS: tuple[Callable[[Any], None], ...] = (

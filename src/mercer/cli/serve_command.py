@@ -31,9 +31,9 @@ def run(args: Namespace, talk: Talk) -> int:
         return OK
     if not running.is_local(args.host):
         talk.warn(
-            f"{args.host} is reached by other machines: whoever knows the address with its token "
-            "sees these data, and what passes is not encrypted. --host 127.0.0.1 is for this "
-            "machine alone"
+            f"other machines can reach {args.host}: whoever knows the address with its token sees "
+            "these data, and the connection is not encrypted. --host 127.0.0.1 restricts it to "
+            "this machine"
         )
 
     def tell(address: str) -> None:

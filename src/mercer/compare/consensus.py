@@ -193,7 +193,7 @@ def _found(  # noqa: PLR0913, PLR0917  (what `consensus` was asked, in its order
         weights, value, gap = statis_weights(C)
     else:
         if sample_weight is not None:
-            raise InvalidParameter("UMKL knows no weights of individuals: leave sample_weight out")
+            raise InvalidParameter("UMKL does not support weights: leave sample_weight out")
         count = whole(neighbours, "neighbours", least=1)
         if count >= n:
             raise InvalidInput(f"{n} individuals have at most {n - 1} neighbours, not {count}")

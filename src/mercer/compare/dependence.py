@@ -415,7 +415,7 @@ def _by_moments(pair: ComparedPair, a: int, b: int) -> float:
     else:
         left, right = (pair.how.dense(pair.grams[i]) for i in (a, b))
     if np.iscomplexobj(left) or np.iscomplexobj(right):
-        raise InvalidInput("test='pearson' knows the moments of real matrices: draw permutations")
+        raise InvalidInput("test='pearson' needs real matrices: use permutations")
     left = left / (len(w) * (len(w) - 3)) if pair.how.is_unbiased else left * np.outer(w, w)
     if not pair.how.is_equal:
         left = left / np.outer(1.0 - w, 1.0 - w)

@@ -274,8 +274,8 @@ def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
     if is_unbiased:
         if weights is not None:
             raise InvalidParameter(
-                "the unbiased statistic is one of individuals that count alike: leave "
-                "sample_weight out, or take estimator='biased'"
+                "the unbiased statistic needs equal weights: leave sample_weight out, or use "
+                "estimator='biased'"
             )
         if n < 4:
             raise InvalidInput(f"the unbiased statistic needs at least 4 individuals, found {n}")

@@ -383,7 +383,8 @@ class InFiles(OnDisk):
             )
         if others:
             warn(
-                f"{path.name}: not read, for they are no files of numbers: {quote_names(others)}",
+                f"{path.name}: these are not files of numbers and were not read: "
+                f"{quote_names(others)}",
                 DataWarning,
             )
         self._paths, self.starts = tuple(files), [0, *accumulate(lengths)]
@@ -409,8 +410,8 @@ class InFiles(OnDisk):
         lost = [key for key in keys if key not in self.names]
         if lost:
             warn(
-                f"{self.path.name}: not read, for only the names of folders say it: "
-                f"{quote_names(lost)}; write such columns into the files where they count",
+                f"{self.path.name}: columns that only folder names hold were not read: "
+                f"{quote_names(lost)}; write them into the files if you need them",
                 DataWarning,
             )
 

@@ -182,9 +182,9 @@ class LandmarkSubject(KernelSubject):
             L = cholesky(small, lower=True)
         except np.linalg.LinAlgError as error:
             raise NotPositiveDefinite(
-                f"{kernel} has negative eigenvalues on {len(small)} of the individuals, which no "
-                "landmarks can stand for: check_kernel shows them; landmarks= as many as there "
-                "are individuals takes the whole matrix"
+                f"{kernel} has negative eigenvalues on {len(small)} of the individuals, which "
+                "landmarks cannot represent: check_kernel shows them; with landmarks= the number "
+                "of individuals the whole matrix is used"
             ) from error
         half = solve_triangular(L, squares - np.outer(means, means), lower=True)
         found = solve_triangular(L, half.T, lower=True)

@@ -113,9 +113,9 @@ def _written(value: Any) -> bytes:
         return bytes(pickle_there.dumps(value))
     except Exception as error:
         raise ClusterFailed(
-            f"what workers need cannot be sent to them: {type(error).__name__}: {error}. Whatever "
-            "a kernel or a function holds must be a value that pickle can write; without a "
-            "cluster it is computed here"
+            f"the task cannot be sent to the workers: {type(error).__name__}: {error}. Everything "
+            "that a kernel or a function holds must be picklable; without a cluster the task "
+            "runs in this process"
         ) from error
     finally:
         talk.disabled = before
@@ -206,8 +206,8 @@ def refuse_waiting(client: Any, since: float) -> None:
     if monotonic() - since > PATIENCE:
         what = "has no workers" if is_up(client) else "has lost its scheduler"
         raise ClusterFailed(
-            f"the cluster {what}, for {PATIENCE:.0f} s now: start them again and repeat the call; "
-            "what a checkpoint holds is kept"
+            f"the cluster {what} for {PATIENCE:.0f} s now: restart it and repeat the call; a "
+            "checkpoint keeps its state"
         )
 
 
@@ -215,13 +215,13 @@ def failure(client: Any, error: Exception, library: Any) -> ClusterFailed:
     """Return the error that says what became of a computation on a cluster."""
     if not is_up(client) or isinstance(error, library.client.FutureCancelledError):
         return ClusterFailed(
-            "the cluster has lost its scheduler, or the work was cancelled: start it again and "
-            "repeat the call; what a checkpoint holds is kept"
+            "the cluster has lost its scheduler, or the work was cancelled: restart it and repeat "
+            "the call; a checkpoint keeps its state"
         )
     if isinstance(error, library.KilledWorker):
         return ClusterFailed(
-            "workers died again and again while they computed one part of the matrix, mostly for "
-            "want of memory: give them more, or smaller blocks by engine=Cluster(client, rows=...) "
+            "workers died repeatedly while they computed one part of the matrix, probably for lack "
+            "of memory: give them more, or smaller blocks by engine=Cluster(client, rows=...) "
             f"({error.args[0]})"
         )
     return ClusterFailed(

@@ -45,8 +45,8 @@ def loss_named(device: str) -> Iterator[None]:
             raise
         what = str(error).strip().partition("\n")[0]
         raise DeviceLost(
-            f"the device {device} was lost in the middle of the work ({what}), with all that lay "
-            "on it. Start Python anew; a fit with checkpoint= goes on from its last pass, and "
+            f"the device {device} was lost during the computation ({what}), with all its data. "
+            "Restart Python; a fit with checkpoint= resumes after its last pass, and "
             "engine='auto' computes on the processor"
         ) from error
 

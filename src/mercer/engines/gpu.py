@@ -123,7 +123,7 @@ class Gpu(Threads):
             self.torch.zeros(1, dtype=self.torch.float64, device=self.device)
         except (RuntimeError, TypeError) as error:
             raise InvalidParameter(
-                f"the device {self.device!r} cannot be used, for it holds no numbers in double "
+                f"the device {self.device!r} cannot be used, because it does not support double "
                 f"precision ({str(error).splitlines()[0]}): leave engine='auto', which uses the "
                 "processor"
             ) from error
@@ -185,8 +185,9 @@ class Gpu(Threads):
         except self.torch.OutOfMemoryError as error:
             self._release()
             raise NotEnoughMemory(
-                "the GPU has no room for the vectors and the landmarks' factor of so many points: "
-                "ask for fewer axes, give fewer points, or engine='auto' for the processor"
+                "the memory of the GPU is too small for the vectors and the landmarks' factor of "
+                "so many points: request fewer axes, give fewer points, or use engine='auto' for "
+                "the processor"
             ) from error
 
     def rounding(self, tiles: Tiles, largest: float) -> Rounding:
@@ -345,8 +346,8 @@ class Gpu(Threads):
                 self._release()
                 if size <= FEWEST:
                     raise NotEnoughMemory(
-                        f"the GPU has no room for tiles of {size} rows beside {n} points: give "
-                        "fewer points, or engine='auto' for the processor"
+                        f"the memory of the GPU is too small for tiles of {size} rows beside {n} "
+                        "points: give fewer points, or engine='auto' for the processor"
                     ) from error
                 size //= 2
 
@@ -463,9 +464,9 @@ class Gpu(Threads):
         if tiles.kernel not in self._told:
             self._told.add(tiles.kernel)
             warn(
-                f"the kernel {tiles.kernel} on these points, or its product with these vectors, is "
-                "computed by the processor: a GPU multiplies real vectors by formulas that compute "
-                "with arrays of numbers",
+                f"the processor computes the kernel {tiles.kernel} on these points, or its product "
+                "with these vectors: the GPU supports real vectors, and kernels whose formulas "
+                "compute with arrays of numbers",
                 OnProcessor,
             )
         return False

@@ -461,8 +461,8 @@ def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, An
         except InvalidInput as error:  # as of a row of zeros, which has no profile
             over = "the variables that follow it best" if on is None else listing(list(on))
             raise InvalidInput(
-                f"Dim {axis} is not drawn over {over}: some of their values do not exist for this "
-                "kernel where the other variables are at their medians"
+                f"Dim {axis} cannot be drawn over {over}: with the other variables at their "
+                "medians, some values are outside the domain of this kernel"
             ) from error
     panel = sheet.panels[0]
     held = ["The other variables are at their medians."] if sheet.notes[:1] else []

@@ -142,8 +142,9 @@ class TablePCA(FeaturePCA):
         strange = unknown_levels(self.kernel_, self._given)
         if strange:
             warn(
-                "levels that only individuals without weight have are none of the analysis; these "
-                f"individuals lie at the barycentre in column {first_names(list(strange))}",
+                "levels that occur only in individuals without weight take no part in the "
+                "analysis; these individuals lie at the barycentre in column "
+                f"{first_names(list(strange))}",
                 ReadingWarning,
             )
         return features_of(self.kernel_, self._given)

@@ -83,7 +83,7 @@ class NoisyObservations:
             )
         gram = Gram(kernel, self.points)
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
-            raise InvalidInput(f"a Gaussian process has a real kernel, and {kernel} is complex")
+            raise InvalidInput(f"a Gaussian process needs a real kernel, and {kernel} is complex")
         return gram
 
 

@@ -380,7 +380,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         """Return what computes variances at points, which takes k(x, x)."""
         if self._is_precomputed:
             raise InvalidParameter(
-                "a variance takes k(x, x) of new points, which a precomputed matrix does not hold"
+                "a variance needs k(x, x) of new points, which a precomputed matrix does not hold"
             )
         of = self.kernel_, self._shared_noise, self._data
         if isinstance(self._state, Conditioned):
@@ -391,8 +391,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         """Return the factored matrix, which likelihoods need."""
         if not isinstance(self._state, Conditioned):
             raise InvalidParameter(
-                f"the likelihood and what is left out take the matrix, which is stored for up to "
-                f"{self.limits.stored} points and not for {len(self._data)}. {INTERVALS}"
+                "the likelihood and leave-one-out values need the stored matrix, which is limited "
+                f"to {self.limits.stored} points, found {len(self._data)}. {INTERVALS}"
             )
         return self._state
 

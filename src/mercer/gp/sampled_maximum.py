@@ -338,14 +338,14 @@ def maximise_by_sampling(  # noqa: PLR0913  (all that a search is told)
     """
     if data.noise is not None:
         raise InvalidParameter(
-            f"parameters are fitted to {len(data)} points, more than those whose matrix is stored, "
-            "with one noise variance for all: give optimise=False, or fit them to some of the "
-            "points"
+            f"{len(data)} points are too many for a stored matrix, and parameters are then fitted "
+            "with one noise variance for all points: give optimise=False, or fit them to a sample "
+            "of the points"
         )
     if not tuned.noise_variance > 0.0:
         raise InvalidParameter(
-            f"noise_variance = 0 cannot be kept while parameters are fitted to {len(data)} points: "
-            "beyond those whose matrix is stored the systems are solved by iteration, which takes "
+            f"noise_variance = 0 is not supported when parameters are fitted to {len(data)} "
+            "points: without a stored matrix the systems are solved by iteration, which needs "
             "noise_variance > 0"
         )
     fixed = int(np.random.default_rng(seed).integers(2**31))

@@ -334,12 +334,13 @@ def _subject(model: Any, axes: int) -> PermutedRows:
         )
     if not getattr(model, "has_exchangeable_columns", True):
         raise InvalidParameter(
-            f"the individuals of {type(model).__name__} weigh by what their columns hold, which "
-            "cannot be permuted alone; columns_.contributions say what a column does to an axis"
+            f"the weights of the individuals of {type(model).__name__} depend on the columns, "
+            "which therefore cannot be permuted alone; columns_.contributions show what each "
+            "column contributes to an axis"
         )
     kernel: Kernel | None = getattr(model, "kernel_", None)
     if hasattr(points, "toarray"):
-        raise InvalidInput("the importance of sparse columns is not computed: fit a dense table")
+        raise InvalidInput("permutation importance does not support sparse tables: fit a dense one")
     weights = model.individuals_.weights
     active = weights > 0
     count = min(axes, len(model.individuals_.inertias))
@@ -348,7 +349,9 @@ def _subject(model: Any, axes: int) -> PermutedRows:
     X = _rows_of(points, np.flatnonzero(active))
     F = model.individuals_.coordinates[active] / model.individuals_.unit
     if np.iscomplexobj(F):
-        raise InvalidInput("the axes of a complex kernel are not followed: give its real part")
+        raise InvalidInput(
+            "permutation importance does not support complex kernels: give the real part"
+        )
     w = weights[active]
     is_linear = kernel is None or kernel == Linear()
     if kernel is None:

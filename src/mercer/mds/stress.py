@@ -347,8 +347,8 @@ def _in_fourth_powers(loss: float, unit: float) -> float:
         result = float(np.float64(loss) * unit * unit * unit * unit)
     if not np.isfinite(result) or (result == 0.0 and loss > 0.0):
         raise InvalidInput(
-            f"fourth powers of dissimilarities of size {unit:.0e} are no doubles: divide the "
-            "dissimilarities by their maximum, or choose another loss"
+            f"fourth powers of dissimilarities of size {unit:.0e} leave the range of double "
+            "precision: divide the dissimilarities by their maximum, or choose another loss"
         )
     return result
 

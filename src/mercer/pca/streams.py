@@ -55,8 +55,8 @@ class Forgotten:
 
     def __array__(self, *_: Any, **__: Any) -> Array:
         raise NotAvailable(
-            f"the {self.shape[0]} rows of a stream are not kept: transform(X) gives the "
-            "coordinates of those you have, and fit(X) keeps all"
+            f"partial_fit does not keep its {self.shape[0]} rows: transform(X) gives the "
+            "coordinates of rows you have, and fit(X) keeps all"
         )
 
 
@@ -100,7 +100,7 @@ def principal_angles(axes: Array, others: Array) -> Array:
 def drift_told(stream: Any, drift: tuple[Drift, ...]) -> tuple[Drift, ...]:
     """Return the drift of a stream, or say that there is none."""
     if stream is None:
-        raise NotAvailable("drift_ is known of rows that arrive in batches: use partial_fit")
+        raise NotAvailable("drift_ exists only for rows that arrive in batches: use partial_fit")
     return drift
 
 
@@ -145,8 +145,8 @@ class Moments:
         p = X.shape[1]
         if 8 * COPIES * p * p > machine_bytes():
             raise NotEnoughMemory(
-                f"rows that are not kept leave the covariances of their {p} columns, which take "
-                f"{readable(8 * COPIES * p * p)} and more than there is: choose some columns"
+                f"partial_fit stores the covariances of {p} columns, which take "
+                f"{readable(8 * COPIES * p * p)}, more than this machine has: choose fewer columns"
             )
         table = read_table(X, shares_of(weights), by_column=by_column, has_scatter=True, tell=tell)
         rest = getattr(table, "drift", None)
@@ -337,8 +337,7 @@ class KernelStream(FeatureSpace, Readable, KernelModel):
     def _reads_points(self) -> bool:
         if self._is_precomputed:
             raise NotAvailable(
-                "partial_fit takes in batches of points, and a matrix that was computed before "
-                "has none: give a kernel"
+                "partial_fit needs points, and a precomputed matrix has none: give a kernel"
             )
         return True
 
@@ -384,7 +383,7 @@ class KernelStream(FeatureSpace, Readable, KernelModel):
         if self.method not in ("auto", "nystrom"):
             given = Advice("method", "nystrom")
             raise InvalidParameter(
-                f"partial_fit keeps no individuals and rests on landmarks: use {given}", given
+                f"partial_fit keeps landmarks instead of individuals: use {given}", given
             )
         if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
             rows, counted = self.X_fit_, self._total * self._weights

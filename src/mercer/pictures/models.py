@@ -372,8 +372,8 @@ def _curve(model: Any) -> tuple[Array, dict[str, tuple[Array, Array]]]:
     is_one = values.dtype.kind in "iuf" and values.ndim > 0 and values.size == len(values)
     if not is_one or hasattr(model, "classes_") or getattr(model, "n_features_in_", 0) != 1:
         raise InvalidParameter(
-            f"{type(model).__name__} has no first picture: it has no axes and does not predict "
-            "from one number; mercer.pictures holds pictures for its values"
+            f"{type(model).__name__} has no default picture: it has no axes, and is not a function "
+            "of one variable; mercer.pictures has pictures for its values"
         )
     low, high = float(values.min()), float(values.max())
     at = np.linspace(low - 0.1 * (high - low), high + 0.1 * (high - low), PLACES)

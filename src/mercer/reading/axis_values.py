@@ -109,8 +109,7 @@ class Individuals(Shown):
         if not np.all(away):
             at = [str(label) for label in self.labels[~away]]
             warn(
-                f"cos2 is not defined (NaN) at the barycentre, where these individuals are: "
-                f"{first_names(at)}",
+                f"cos2 is undefined (NaN) for individuals at the barycentre: {first_names(at)}",
                 AtBarycentre,
             )
         known = self._beside(np.where(away, squares, np.nan))
@@ -331,8 +330,7 @@ class Categories(Shown):
         if not np.all(away):
             at = [g for g, is_away in zip(self.levels, away, strict=True) if not is_away]
             warn(
-                f"cos2 is not defined (NaN) at the barycentre, where these categories are: "
-                f"{first_names(at)}",
+                f"cos2 is undefined (NaN) for categories at the barycentre: {first_names(at)}",
                 AtBarycentre,
             )
             cos2[~away] = np.nan

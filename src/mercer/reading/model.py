@@ -346,8 +346,8 @@ def in_units_squared(values: Any, unit: float) -> Any:
     is_lost = np.isinf(result) | (np.abs(result) < float(np.finfo(float).tiny))
     if np.any(is_lost & (values != 0.0)):
         raise NotAvailable(
-            f"the inertia of data of size {unit:.0e} is no double precision number; "
-            "shares, coordinates and cos2 are right: rescale the data for the rest"
+            f"the inertia of data of size {unit:.0e} is outside the range of double precision; "
+            "shares, coordinates and cos2 are right. Rescale the data to read inertias"
         )
     return result
 
@@ -373,8 +373,8 @@ def remark_axes(
     if kept < asked:
         there = "there is 1 axis" if kept == 1 else f"there are {kept} axes"
         warn(
-            f"{there}, fewer than the {asked} asked for: what lies beyond is rounding, or not "
-            "positive",
+            f"{there}, fewer than the {asked} requested: further eigenvalues are rounding errors, "
+            "or not positive",
             FewerAxes,
         )
     shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
@@ -384,9 +384,9 @@ def remark_axes(
         way_out = f", or take more landmarks or {exact}" if is_approximate else ""
         doubt = "cannot be told apart" + (" by the approximation" if is_approximate else "")
         warn(
-            f"degenerate axes: {axes}. Their eigenvalues {doubt}, so that any rotation of them is "
-            "as good (an axis alone has its partner beyond those asked for). Read sums "
-            f"over degenerate axes, not each of them{way_out}",
+            f"degenerate axes: {axes}. Their eigenvalues {doubt}, so any rotation of these axes is "
+            "equally valid (the partner of a single axis lies beyond the requested ones). Read "
+            f"their plane, or sums over them, not single axes{way_out}",
             DegenerateAxes,
             exact,
         )
@@ -396,7 +396,7 @@ def warn_constant(names: list[str]) -> None:
     """Warn of columns that have no correlation with anything."""
     if names:
         warn(
-            f"these columns are constant and have no correlations (NaN): {first_names(names)}",
+            f"constant columns have no correlations (NaN): {first_names(names)}",
             ConstantColumns,
         )
 

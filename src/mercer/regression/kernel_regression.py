@@ -216,14 +216,16 @@ class KernelRegression(RegressorMixin, KernelModel):
     def _system(self, data: WeightedTargets, kernel: Kernel | None, loss: Loss) -> Saddle:
         tol, gram = number(self.tol, "tol", above=0.0), data.gram(kernel)
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
-            raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
+            raise InvalidInput(
+                f"KernelRegression needs a real kernel, and {gram.kernel} is complex"
+            )
         if loss.name == "squared" or loss.is_smooth:
             return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
         if len(data) > self.limits.stored:
             raise InvalidParameter(
-                f"the {loss.name} loss takes the whole matrix, which is stored for up to "
-                f"{self.limits.stored} points and not for {len(data)}; the squared and the "
-                "logistic loss do not"
+                f"the {loss.name} loss needs the whole matrix, which is stored for up to "
+                f"{self.limits.stored} points, found {len(data)}; the squared and the logistic "
+                "loss do not"
             )
         return Saddle(gram, self._functions(data.points), method="direct")
 
@@ -321,9 +323,8 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         elif self.penalty_ > 0 and any(o.is_lost for o in optima):
             warn(
-                f"rounding of the kernel's values can have changed the objective "
-                f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
-                "larger penalty",
+                f"rounding of the kernel's values can change the objective {self.objective_:.6g} "
+                f"by {self.gap_:.2g}: centre the points, or use a larger penalty",
                 ConvergenceWarning,
             )
 
@@ -385,16 +386,15 @@ class KernelRegression(RegressorMixin, KernelModel):
         """
         if self.loss != "squared" or self._is_precomputed or self.is_approximate_:
             raise InvalidParameter(
-                "a standard deviation exists for squared loss, points and no landmarks: the other "
-                "losses are not the likelihoods of a Gaussian process"
+                "standard deviations need the squared loss, points and no landmarks: other losses "
+                "are not the likelihood of a Gaussian process"
             )
         if self.penalty_ == 0.0:
             raise InvalidParameter("a standard deviation needs a penalty > 0")
         if len(self._p) > Saddle.limits.direct:
             raise InvalidParameter(
-                f"the noise is estimated for up to {Saddle.limits.direct} points, and here are "
-                f"{len(self._p)}; a GaussianProcess with a noise_variance has standard deviations "
-                "for more"
+                f"the noise is estimated for up to {Saddle.limits.direct} points, found "
+                f"{len(self._p)}; for more, use a GaussianProcess with a noise_variance"
             )
         saddle, p = self._again(), self._p
         if self.penalty_ == np.inf:

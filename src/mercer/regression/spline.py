@@ -292,8 +292,8 @@ def curve_of_freedom(places: Places, df: float) -> Curve:
             power = float(brentq(excess, low, high, xtol=SOUGHT, rtol=4 * np.finfo(float).eps))
         except ValueError:
             raise InvalidParameter(
-                f"df = {df!r} is too near to an end: no double is a penalty of a curve that has "
-                f"it; give 2 for the line, or {m} for the curve through all places"
+                f"df = {df!r} is too close to a limit: its penalty leaves the range of double "
+                f"precision; give 2 for the line, or {m} for the curve through all places"
             ) from None
     return tried.get(power) or curve(places, 10.0**power)
 

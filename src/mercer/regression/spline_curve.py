@@ -98,14 +98,15 @@ def pool_places(x: Array, y: Array, weights: Array) -> Places:
         )
     if not 1.0 / WIDEST < span < WIDEST:
         raise InvalidInput(
-            f"the range of x is {span:g}, whose cube is no double: multiply x by a power of ten"
+            f"the range of x is {span:g}, whose cube leaves the range of double precision: "
+            "multiply x by a power of ten"
         )
     with np.errstate(over="ignore"):
         mean_weight = float(weights.mean())
     if not WIDEST**-3 < mean_weight * span**3 < WIDEST**3:
         raise InvalidInput(
-            f"the mean weight {mean_weight:g} times the cube of the range {span:g} of x is no "
-            "double: multiply the weights by a power of ten"
+            f"the mean weight {mean_weight:g} times the cube of the range {span:g} of x "
+            "leaves the range of double precision: multiply the weights by a power of ten"
         )
     at: Array = x - origin
     at /= span

@@ -303,7 +303,8 @@ def _nodes(measure: Interval, size: int) -> tuple[Array, Array]:
         volume = float(np.prod(2.0 * half))
     if not np.isfinite(volume):
         raise InvalidParameter(
-            f"the rectangle from {measure.a} to {measure.b} is too large: its volume is no double"
+            f"the rectangle from {measure.a} to {measure.b} is too large: its volume leaves "
+            "the range of double precision"
         )
     grid = np.meshgrid(*(a[j] + half[j] * (1.0 + nodes) for j in range(len(a))), indexing="ij")
     weights = np.prod(half) * reduce(np.multiply.outer, [w] * len(a)).ravel()

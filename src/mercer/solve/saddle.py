@@ -192,8 +192,9 @@ class Saddle:
             largest = np.max(np.abs(beta), axis=0, initial=0.0)
             if not np.all(np.isfinite(largest)) or np.any((largest < TINY) & (size > TINY)):
                 raise SingularSystem(
-                    f"the weights of a right side of size {float(whole.max()):.3g} are no doubles "
-                    f"under {self.gram.kernel}: give the right side, or the kernel, in another unit"
+                    f"the weights for a right side of size {float(whole.max()):.3g} leave the "
+                    f"range of double precision under {self.gram.kernel}: give the right side, "
+                    "or the kernel, in another unit"
                 )
             images, left = remaining(rhs, beta)
             reached = np.linalg.norm(left[m:], axis=0)

@@ -222,8 +222,9 @@ def _iterated(
         if not state.has_converged:
             raise NotConverged(
                 f"the iteration stopped at residual {state.history[-1]:.3g} of the largest "
-                f"eigenvalue, above tol = {tol:g}. Ask for fewer axes or a larger tol. Eigenvalues "
-                "that are all alike, as a very small bandwidth makes them, have no leading axes"
+                f"eigenvalue, above tol = {tol:g}. Request fewer axes or a larger tol. If all "
+                "eigenvalues are nearly equal, as with a very small bandwidth, there are no "
+                "leading axes"
             )
         slack = noise.seen if operator.means_are_single else noise.attainable
         left_out, size = points_left_out(operator, state, count, slack, block)
@@ -231,9 +232,10 @@ def _iterated(
             break
         if turn == ROUNDS:
             warn(
-                f"an axis of at least {size:.6g} was found outside the {count} axes, of which the "
-                f"last has {state.values[count - 1]:.6g}: others may be missing too. Point "
-                f"{left_out[0]} is on it. Ask for more axes, or use method='dense'",
+                f"the iteration missed an axis, on which point {left_out[0]} lies: its eigenvalue "
+                f"is at least {size:.6g}, and the last of the {count} axes has "
+                f"{state.values[count - 1]:.6g}. Others may be missing too. Request more axes, "
+                "or use method='dense'",
                 MissedAxes,
             )
         alone = np.zeros((n, len(left_out)))

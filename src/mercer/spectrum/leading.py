@@ -146,8 +146,8 @@ def _warn_of_checkpoint(checkpoint: Checkpoint | None, route: str) -> None:
     """Say that a checkpoint would keep nothing, where one is asked for."""
     if checkpoint is not None:
         warn(
-            f"checkpoint= keeps nothing here: {NO_PASSES[route]}, and there are no passes to go "
-            "on from. method='exact' makes passes over a kernel",
+            f"checkpoint= keeps nothing here: {NO_PASSES[route]}, so there are no passes to resume "
+            "from. method='exact' makes passes over a kernel",
             SpectrumWarning,
         )
 

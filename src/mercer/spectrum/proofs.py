@@ -106,9 +106,9 @@ def remark_rounding(
         return proof
     if state.history[-1] > tol:
         warn(
-            "rounding limits what double precision can do here: the residual ends at "
-            f"{state.history[-1]:.2g} of the largest value, above tol = {tol:g}. The intervals "
-            "hold; for smaller ones rescale the data, or move their origin into their middle",
+            "rounding limits the accuracy in double precision: the residual is "
+            f"{state.history[-1]:.2g} of the largest eigenvalue, above tol = {tol:g}. The "
+            "intervals are valid; centre or rescale the data to narrow them",
             RoundingLimit,
         )
     limit = f"residuals at most {_rounded_up(reached):.2g} of the largest value"

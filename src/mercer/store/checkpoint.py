@@ -129,8 +129,8 @@ class CheckpointFile:
             raise error
         if not self._is_doubted:
             warn(
-                f"{error}. The run goes on; if it ends early, it is taken up from the pass "
-                "that is kept",
+                f"{error}. The run continues; if it ends early, it resumes from the pass that "
+                "was kept",
                 DataWarning,
             )
         self._is_doubted = True
@@ -156,8 +156,8 @@ def _locked(path: Path) -> int | None:
             if error.errno not in HELD:
                 return None
             raise InvalidInput(
-                f"{path.with_suffix('')} is the checkpoint of a run that is at work on it. Wait "
-                "for its end, or name another file"
+                f"{path.with_suffix('')} is the checkpoint of a running fit. Wait for its end, or "
+                "name another file"
             ) from error
         with suppress(OSError):
             if os.path.samestat(os.fstat(handle), os.stat(path)):

@@ -49,8 +49,8 @@ class Machine(KernelModel):
         """Return the weights that are positive, and note whose they are."""
         if count > STORED_POINTS:
             raise InvalidParameter(
-                f"the matrix of {count} points is not stored, {STORED_POINTS} are the most; take a "
-                "part of the points"
+                f"the matrix of at most {STORED_POINTS} points is stored, found {count}: use a "
+                "sample of the points"
             )
         weights = weights_of(sample_weight, count)
         check_size(weights, "sample_weight")
@@ -75,7 +75,9 @@ class Machine(KernelModel):
             gram = Gram(kernel, self._origin.points(used))
         K = gram.dense()
         if np.iscomplexobj(K):
-            raise InvalidInput(f"margins are of real kernels, and {gram.kernel} is complex")
+            raise InvalidInput(
+                f"{type(self).__name__} needs a real kernel, and {gram.kernel} is complex"
+            )
         self.kernel_, self._points = gram.kernel, gram.x
         self._entry = gram.entry_rounding().entry
         is_proved = bool(gram.kernel.proof) and (
@@ -121,9 +123,9 @@ class Machine(KernelModel):
         """Return why the optimum is not known well, empty if it is."""
         if any(s.rounding > LOST_GAP * abs(s.objective) for s in solutions) and self._is_convex:
             return (
-                "rounding of the kernel's values can have changed the objective "
-                f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
-                "smaller C"
+                "rounding of the kernel's values can change the objective "
+                f"{self.objective_:.6g} by {self.gap_:.2g}: centre the points, or use a smaller "
+                "C"
             )
         # Both sides of a gap are known up to rounding, which a smaller difference says nothing of.
         if not any(s.gap > MOST_GAP * abs(s.objective) + 2.0 * s.rounding for s in solutions):
