@@ -582,7 +582,7 @@ def test_what_cannot_be_compared_is_named(call: Any, message: str) -> None:
         (lambda x: mc.hsic(GAUSS, GAUSS, x, permutations=-1), "permutations"),
         (
             lambda x: mc.hsic(GAUSS, GAUSS, x, estimator="unbiased", sample_weight=np.ones(30)),
-            "count alike",
+            "needs equal weights",
         ),
         (lambda x: mc.hsic(GAUSS, GAUSS, x, estimator="unbiased", rank=3), "rank"),
         (lambda x: mc.compare_kernels([GAUSS], x), "at least two kernels"),

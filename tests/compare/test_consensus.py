@@ -300,7 +300,7 @@ def test_the_value_reads_well() -> None:
     [
         ({"method": "mean"}, "statis, full-umkl, sparse-umkl"),
         ({"method": "full-umkl", "penalty": -1.0}, "penalty"),
-        ({"method": "sparse-umkl", "sample_weight": np.ones(30)}, "knows no weights"),
+        ({"method": "sparse-umkl", "sample_weight": np.ones(30)}, "does not support weights"),
         ({"method": "sparse-umkl", "neighbours": 0}, "neighbours"),
     ],
 )
