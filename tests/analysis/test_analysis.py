@@ -448,7 +448,7 @@ def test_a_kernel_that_parts_groups_is_said_to_and_one_that_does_not_is_not() ->
     found = analyse(rings, random_state=0)
     assert found.evidence is not None
     assert found.evidence.verdict == "groups"
-    assert found.adds.startswith("The kernel separates the groups of")
+    assert found.adds.startswith("The kernel parts the groups of")
     (separation,) = found.evidence.separations
     assert separation.is_gain
     x = np.random.default_rng(6).normal(size=(60, 3))
@@ -477,7 +477,7 @@ def test_groups_around_each_other_part_on_an_axis_that_two_columns_do_not_have()
     value = describe(found, choices={})
     panel = value["panels"]["curved"]
     assert (panel.x.axis, panel.y.axis) == (1, 3)
-    assert any("Axes 1 and 3, where it separates the groups best" in note for note in panel.notes)
+    assert any("Axes 1 and 3, where it parts the groups best" in note for note in panel.notes)
     asked = analyse(table, n_components=1).curved
     assert asked is not None
     assert asked.individuals_.coordinates.shape == (120, 2)  # a plane, and no axis beyond it
@@ -505,7 +505,7 @@ def test_categories_are_coloured_by_the_factor_that_their_map_parts_best() -> No
     assert analyse(table.coloured_by("noise")).table.colour.name == "noise"
     value = describe(found, table=table, choices={})
     assert value["individuals"]["colours"][0]["name"] == found.table.colour.name
-    assert any("the factor that the map separates best" in note for note in value["data"]["notes"])
+    assert any("the factor that the map parts best" in note for note in value["data"]["notes"])
     numbers = Table.of({**columns, **{f"x{i}": rng.normal(size=60) for i in range(13)}})
     assert analyse(numbers).table.colour.name == "noise"  # beside numbers, the first of the file
 

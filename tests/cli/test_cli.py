@@ -499,9 +499,9 @@ def test_the_demo_needs_no_name_and_no_file(
     assert page.exists()
     assert answer.out.splitlines()[-1].startswith(f"the page is {page}; ")
     assert answer.out.count("planets.html") == 1  # with its folder
-    told = re.search(r"show (\S+ %) of what separates .* ones (\S+ %)", answer.err)
+    told = re.search(r"show (\S+ %) of what parts .* ones (\S+ %)", answer.err)
     assert told is not None
-    adds = f"axes show {told[2]} of their differences, the straight ones {told[1]} "
+    adds = f"axes show {told[2]} of them, the straight ones {told[1]} "
     assert adds in answer.out  # one number has one rounding
     story = answer.err.splitlines()
     assert sum(line.endswith((".", ").")) and not line.startswith("$") for line in story) >= 5

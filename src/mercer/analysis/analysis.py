@@ -302,7 +302,7 @@ def _asked(proposal: Proposal, model: Any, kernel: Kernel | None) -> dict[str, A
 
 
 def coloured_best(table: Table, proposal: Proposal, model: Any) -> Table:
-    """Return the table with the factor as its colour that the map of categories separates best.
+    """Return the table with the factor as its colour that the map of categories parts best.
 
     That is so where all factors make the axes and nobody asked for one: the first of the file says
     no more than any other.
@@ -323,7 +323,7 @@ def coloured_best(table: Table, proposal: Proposal, model: Any) -> Table:
     if not parted:
         return table
     best = max(parted, key=lambda name: parted[name])
-    said = f'individuals are coloured by "{best}", the factor that the map separates best'
+    said = f'individuals are coloured by "{best}", the factor that the map parts best'
     return replace(table.coloured_by(best), notes=(*table.notes, said))
 
 

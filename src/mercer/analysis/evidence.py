@@ -52,20 +52,20 @@ FEWEST, SMALLEST, PAIRED = 5, 0.05, 500
 
 @dataclass(frozen=True, repr=False)
 class Separation(Shown):
-    r"""How well the axes of each map separate the groups of a factor, from 0 to 1.
+    r"""How well the groups of a factor part on the axes of each map, from 0 to 1.
 
     .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
 
     is the mean squared canonical correlation of g groups with the first K axes, up to 5 of those
-    that both maps have, or of the curved one if only its further axes separate them. ``p_value`` is
-    that of the curved map, by permutations of the groups; ``axis`` is where it separates them best.
+    that both maps have, or of the curved one where only its further axes part them. ``p_value`` is
+    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
         "straight": "of 1, on the straight map",
         "curved": "of 1, on the curved map",
         "p_value": "of chance alone on the curved map",
-        "axis": "of the curved map that separates the groups best",
+        "axis": "of the curved map that parts the groups best",
     }
 
     factor: str
@@ -79,7 +79,7 @@ class Separation(Shown):
 
     @property
     def is_gain(self) -> bool:
-        """Whether the curved map separates the groups better, by more than chance."""
+        """Whether the curved map parts the groups better, by more than chance."""
         return self.curved - self.straight >= GAIN and self.p_value <= LEVEL
 
 
@@ -138,7 +138,7 @@ class Evidence(Shown):
 
     @property
     def told(self) -> Separation | None:
-        """The groups that the kernel separates better, those that colour if they are among them."""
+        """The groups that the kernel parts better, those that colour if they are among them."""
         if self.verdict != "groups":
             return None
         best = max(self.separations, key=lambda s: s.curved - s.straight)
@@ -157,23 +157,22 @@ class Evidence(Shown):
         colour = next(iter(self.separations), None)  # of the individuals, which is judged first
         told = self.told
         if told is not None and colour is not None:
-            rest = "" if told is colour else f' Those of "{colour.factor}" it separates no better.'
+            rest = "" if told is colour else f' Those of "{colour.factor}" it parts no better.'
             return (
-                f'The kernel separates the groups of "{told.factor}" better: its axes show '
-                f"{percent(told.curved)} of their differences, the straight ones "
-                f"{percent(told.straight)} (axis {told.axis} most, p = {told.p_value:.3g}; "
-                f"{alike}).{rest}"
+                f'The kernel parts the groups of "{told.factor}" better: its axes show '
+                f"{percent(told.curved)} of them, the straight ones {percent(told.straight)} "
+                f"(axis {told.axis} most, p = {told.p_value:.3g}; {alike}).{rest}"
             )
         if self.verdict == "clusters" and self.clusters is not None:
             straight, curved = self.clusters
             return (
                 f"On the kernel's map {curved.count} clusters appear (mean silhouette "
-                f"{curved.silhouette:.2f}) that the straight one does not separate "
+                f"{curved.silhouette:.2f}) that the straight one does not part "
                 f"({straight.silhouette:.2f}; {alike}): read both."
             )
         known = ""
         if colour is not None:
-            known = f', and separates the groups of "{colour.factor}" no better'
+            known = f', and parts the groups of "{colour.factor}" no better'
         if self.verdict == "same":
             return (
                 f"The kernel adds nothing: its map shows what the straight one does ({alike}{p})"

@@ -46,15 +46,15 @@ def planets_told(table: Table) -> tuple[str, ...]:
     parted = found.evidence.separations[0]
     return (
         f"Here are {len(table)} places of Mercury, Venus, Earth, Mars and Jupiter, seen from "
-        "above: forty days of the year of each, from NASA's elements of their orbits.",
-        "A straight map, by principal component analysis, can only rotate them: every planet runs "
-        "around those that are nearer to the Sun, so no straight axis separates them.",
-        "A kernel compares places by their distance, so its axes can be curved; the first one is "
-        "the distance from the Sun, which nobody gave it, and the planets separate.",
-        f"Measured, the straight axes show {percent(parted.straight)} of what separates the "
-        f"planets and the curved ones {percent(parted.curved)} (p = {parted.p_value:.3g}).",
-        "The page shows both maps, with their doubts; for your own table, `mercer data.csv` "
-        "writes the same.",
+        "above: forty days of the year of each, by NASA's elements of their orbits.",
+        "A straight map, principal component analysis, can only turn them: every planet runs "
+        "around those that are nearer to the Sun, so that no straight axis tells one from another.",
+        "A kernel asks how near two places are and lets axes be curved; the first one finds what "
+        "nobody told it, the distance from the Sun, and the planets come apart.",
+        f"Measured, the straight axes show {percent(parted.straight)} of what parts the planets "
+        f"and the curved ones {percent(parted.curved)} (p = {parted.p_value:.3g}).",
+        "Both maps stand on the page, with what to doubt of them; for a table of your own, "
+        "`mercer data.csv` writes the same.",
     )
 
 

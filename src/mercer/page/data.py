@@ -192,7 +192,7 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
     if opens != (1, 2)[: curved.axes]:
-        said += f" Axes {opens[0]} and {opens[1]}, where it separates the groups best."
+        said += f" Axes {opens[0]} and {opens[1]}, where it parts the groups best."
     told = {note for note in drawn[first].notes if not note.startswith(SHADED)}
     notes = (note for note in beside.notes if note not in told)
     yield "curved", replace(beside, notes=(said, *notes))
