@@ -17,6 +17,7 @@ from mercer import datasets, pictures
 from mercer.errors import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import Elements
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Markers, Panel, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 from tests.fitted import MODELS, fitted
@@ -221,6 +222,14 @@ def test_contributions_are_sorted_beside_the_uniform_line(decathlon: Any) -> Non
     assert ax.lines[0].get_xdata()[0] == pytest.approx(1 / 41)
 
 
+def test_contributions_to_an_axis_of_which_numbers_make_nothing_have_a_scale() -> None:
+    nothing = Elements("variables", ("a", "b"), np.zeros((2, 1)), {"contrib": np.zeros((2, 1))})
+    panel = pictures.contributions.describe(nothing, axes=1)
+    low, high = panel.x.limits
+    assert np.isfinite(high)
+    assert low < high
+
+
 def test_no_line_runs_through_the_numbers_of_a_scree(decathlon: Any) -> None:
     _, model = decathlon
     horn = mc.parallel_analysis(model, 39, random_state=0)
@@ -254,7 +263,7 @@ def test_shares_are_of_the_true_inertia_and_never_exceed_it() -> None:
         model = mc.KernelPCA(3, kernel=mc.Gaussian(8**-0.5)).fit(data)
     panel = pictures.individuals.describe(model.individuals_, axes=(2, 3), spectrum=model.spectrum_)
     assert panel.x.title == f"Dim 2 ({100 * 2.14166 / 87.8235:.1f} %)"
-    assert "Dim 2 and 3 have one eigenvalue" in panel.notes[0]
+    assert "Dim 2 and 3 are equal in size" in panel.notes[0]
     with pytest.raises(InvalidParameter, match="exceed 100 %"):
         pictures.scree([3.0, 2.0], total=4.0)
     with pytest.raises(InvalidInput, match="sum to at most 1"):

@@ -53,6 +53,9 @@ MEASURES = {
 ROOM = 0.75
 """The share of the cloud's radius that the longest arrow of a biplot takes."""
 
+NO_SHARE = 1e-12
+"""A contribution that is rounding: numbers may make nothing of an axis of factors."""
+
 
 def measured(variables: Variables, axes: tuple[int, ...], by: str) -> Array:
     """Return one number for each variable: its cos2, correlation or contribution on a plane."""
@@ -345,7 +348,7 @@ def contributions(
     order = np.argsort(-shares, kind="stable")[: whole(most, "most", least=1)]
     # Elements of one kind, such as the numbers of a mixed analysis, may make a part of an axis.
     whole_axis = float(np.nansum(shares)) if is_one else 1.0
-    uniform = whole_axis / max(count, 1)
+    uniform = whole_axis / max(count, 1) if whole_axis > NO_SHARE else 0.0
     places = np.arange(len(order), 0, -1).astype(float)
     colours = tuple(BLUE if shares[i] >= uniform else PALE for i in order)
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)
@@ -355,6 +358,7 @@ def contributions(
     bars = Bars(places, shares[order], colours, is_lying=True, names=texts, ids=ids)
     rule = Rule(uniform, is_level=False, colour=RED, name=f"all equal: {100 * uniform:.3g} %")
     high = max(float(shares[order].max(initial=0.0)), uniform)
+    high = high if high > NO_SHARE else 1.0
     ticks = tuple((float(p), names[i]) for p, i in zip(places, order, strict=True))
     hidden = len(shares) - len(order)
     return Panel(

@@ -585,9 +585,10 @@ mercer.ranked = (panel, page, { space, side }) => {
   const table = page.table(bars.of, space);
   const shares = table.measures.find((measure) => measure.name === "contrib").values[page.axes[side]];
   const { palette, pale } = page.value.look;
-  const uniform = shares.reduce((sum, share) => sum + (share || 0), 0) / shares.length;
+  const whole = shares.reduce((sum, share) => sum + (share || 0), 0);
+  const uniform = whole > 1e-12 ? whole / shares.length : 0;
   const ids = shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a]).slice(0, bars.at.length);
-  const high = 1.06 * Math.max(shares[ids[0]], uniform);
+  const high = uniform > 0 ? 1.06 * Math.max(shares[ids[0]], uniform) : 1; // numbers may make nothing of an axis of factors
   const at = ids.map((_, k) => ids.length - k);
   return {
     ...panel,
