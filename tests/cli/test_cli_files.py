@@ -114,9 +114,11 @@ def test_a_column_that_is_set_aside_is_told_with_its_reason_and_what_makes_it_ac
     run: Any,
 ) -> None:
     answer = run("fit", DECATHLON)
-    reason = "an index that begins again at 1, 2 times in all; --active Rank makes it a variable"
+    reason = "it numbers the rows of each of 2 groups from 1 on; --active Rank makes it a variable"
     assert f'"Rank" is set aside: {reason}' in answer.err
-    assert "The table holds 12 numbers, 1 of them set aside, and 1 factor: " in answer.err
+    assert (
+        "The table holds 12 columns of numbers, 1 of them set aside, and 1 factor: " in answer.err
+    )
     fates = {c["name"]: c for c in run("fit", DECATHLON, "--json").value["columns"]}
     assert fates["Rank"] == {"name": "Rank", "use": "supplementary", "reason": reason}
 
@@ -129,7 +131,7 @@ def test_a_column_is_made_active_by_every_command_that_fits(
     few = {"fit": (), "report": ("--permutations", 0), "dim": ("--permutations", 9)}[command]
     answer = run(command, DECATHLON, "--active", "Rank", "--json", *few)
     assert "Rank" in answer.value["active"]
-    assert "The table holds 12 numbers and 1 factor" in answer.value["sentence"]
+    assert "The table holds 12 columns of numbers and 1 factor" in answer.value["sentence"]
     unknown = run(command, DECATHLON, "--active", "Rnk", *few)
     assert unknown.code == 2
     assert "Rnk" in unknown.err
@@ -575,3 +577,16 @@ def test_years_behind_words_are_a_header(run: Any, tmp_path: Path) -> None:
     one = tmp_path / "one.csv"  # a first row like the others is none
     one.write_text("\n".join(f"w{i},{i},{i + 1},{2 * i + 1}.5" for i in range(1, 7)))
     assert run("fit", one, "--json").value["individuals"] == 6
+
+
+def test_texts_are_not_told_as_supplementary_and_columns_stand_in_their_order(
+    run: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "cars.csv"
+    kinds = ["van", "car", "bus"]
+    rows = [f"{i % 7}.5,{kinds[i % 3]},{kinds[i % 2]},model {i},make of {i}" for i in range(30)]
+    file.write_text("\n".join(["size,shape,kind,model,make", *rows]) + "\n")
+    told = run("fit", file).err.splitlines()[0]
+    assert '3 variables: "size", "shape", "kind"; ' in told
+    assert told.endswith('dates and texts not used: "make"')
+    assert "supplementary" not in told

@@ -133,15 +133,14 @@ class Data:
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
+        beside = [n for n in table.names if n in table.supplementary and n not in unused]
         parts = [
-            f"{self}: {quote_names(used)}" if used else str(self),
+            f"{self}: {quote_names(n for n in table.names if n in used)}" if used else str(self),
             f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",
             f"{'factors' if len(factors) > 1 else 'factor'} {quote_names(factors)}"
             if factors
             else "",
-            f"supplementary {quote_names(sorted(table.supplementary))}"
-            if table.supplementary
-            else "",
+            f"supplementary {quote_names(beside)}" if beside else "",
             f"dates and texts not used: {quote_names(unused)}" if unused else "",
         ]
         return "; ".join(part for part in parts if part)
