@@ -75,21 +75,21 @@ def distances() -> Array:
 
 
 CHOICES: dict[str, tuple[Any, str, str]] = {
-    "iris": (lambda: mercer.datasets.iris(), "pca", "4 numbers and 1 factor"),
+    "iris": (lambda: mercer.datasets.iris(), "pca", "4 columns of numbers and 1 factor"),
     "decathlon": (
         lambda: mercer.datasets.decathlon(),
         "pca",
-        "12 numbers, 2 of them set aside, and 1 factor",
+        "12 columns of numbers, 2 of them set aside, and 1 factor",
     ),
-    "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 numbers"),
+    "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 columns of numbers"),
     "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances of 21 individuals"),
     "poison": (lambda: poison("Nausea", "Vomiting", "Fever", "Fish"), "mca", "4 factors"),
-    "mixed poison": (lambda: poison(), "famd", "2 numbers and 13 factors"),
-    "wine": (lambda: wine(), "pca", "10 numbers and 2 factors"),
-    "crabs": (crabs, "pca", "5 numbers, 1 of them set aside, and 2 factors"),
-    "identifiers": (identified, "pca", "2 numbers"),
+    "mixed poison": (lambda: poison(), "famd", "2 columns of numbers and 13 factors"),
+    "wine": (lambda: wine(), "pca", "10 columns of numbers and 2 factors"),
+    "crabs": (crabs, "pca", "5 columns of numbers, 1 of them set aside, and 2 factors"),
+    "identifiers": (identified, "pca", "2 columns of numbers"),
     "counts": (counts, "ca", "5 columns of counts"),
-    "marks": (marks, "pca", "4 numbers"),
+    "marks": (marks, "pca", "4 columns of numbers"),
     "distances": (distances, "mds", "distances of 12 individuals"),
     "similarities": (lambda: np.corrcoef(RNG.normal(size=(6, 30))), "kpca", "similarities of 6"),
 }
@@ -185,7 +185,7 @@ def test_the_sample_of_counts_is_what_was_counted() -> None:
         [d.text for d in doubts_of(model, None, which="straight", counted=n) if d.kind == "axes"]
         for n in (9, counts().to_numpy().sum())
     )
-    assert "less than the error that a total of 9 leaves" in few[0]
+    assert "nearly equal in size: with a total of 9, another sample" in few[0]
     assert not many
     assert "axes" not in kinds(analyse(counts(), random_state=0))
     shares = counts() / counts().to_numpy().sum()  # of a total that nobody knows
@@ -236,6 +236,14 @@ def test_years_are_doubted_and_heights_between_1900_and_2100_are_not() -> None:
     assert analyse(table, supplementary=["year"]).active == ("a",)
     other = propose(table.rename(columns={"year": "height"})).doubts
     assert "time" not in {doubt.kind for doubt in other}
+
+
+def test_times_are_doubted_in_one_sentence() -> None:
+    table = pd.DataFrame({"a": RNG.normal(size=62), "Month": np.repeat([5, 6], 31)})
+    doubts = propose(table.assign(Day=np.tile(np.arange(1, 32), 2))).doubts
+    (told,) = [doubt for doubt in doubts if doubt.kind == "time"]
+    assert told.text.startswith('the columns "Month" and "Day" hold times')
+    assert told.advice == mc.errors.Advice("supplementary", ["Month", "Day"])
 
 
 def test_report_takes_a_data_frame_and_an_analysis(tmp_path: Any) -> None:
@@ -344,11 +352,14 @@ def test_models_of_the_family_are_stored_projected_and_reported(
 def test_flags_stand_where_python_has_keywords(told: Any, tmp_path: Path) -> None:
     file, _ = files(tmp_path)["crabs"]
     said = told("fit", file)[2]
-    assert "--method famd makes the factors active, --no-scale keeps units" in said
+    assert (
+        "--method famd lets the factors shape the axes too, --no-scale keeps the original units"
+        in said
+    )
     x = crabs()
     x.loc[3, ["FL", "RW"]] = [300.0, -200.0]
     x.to_csv(file, index=False)
-    assert "--sup-rows 4 shows the others" in told("fit", file)[2]
+    assert "--sup-rows 4 draws the map of the others" in told("fit", file)[2]
 
 
 # Doubts, where they are true and where they are not
@@ -364,7 +375,7 @@ def table_of(x: Array) -> Table:
 
 def test_a_column_that_carries_most_of_the_distance_is_doubted_in_its_units_alone() -> None:
     x = np.random.default_rng(1).normal(size=(50, 3)) * [1.0, 1.0, 30.0]
-    with pytest.warns(Misleading, match='"c of it" carries 100 % of the squared distances'):
+    with pytest.warns(Misleading, match='"c of it" makes 100 % of the squared distances'):
         found = analyse(table_of(x), scale=False)
     assert "column" in kinds(found)
     assert "column" not in kinds(analyse(table_of(x)))
@@ -409,7 +420,7 @@ def test_axes_that_another_sample_would_exchange_are_doubted() -> None:
     with pytest.warns(ExchangeableAxes) as told:
         alike = analyse(table_of(rng.normal(size=(40, 8))))
     (straight,) = (str(w.message) for w in told)  # that of the curved map is told beside it
-    assert straight.startswith("axes 1, 2 and 3 of the straight map differ in inertia")
+    assert straight.startswith("axes 1, 2 and 3 of the straight map are nearly equal in size")
     where = {doubt.where for doubt in alike.doubts if doubt.kind == "axes"}
     assert where == {"straight axes 1, 2 and 3", "curved axes 1, 2 and 3"}
     first, second = rng.normal(size=(2, 400))
@@ -448,7 +459,7 @@ def test_a_kernel_that_parts_groups_is_said_to_and_one_that_does_not_is_not() ->
     found = analyse(rings, random_state=0)
     assert found.evidence is not None
     assert found.evidence.verdict == "groups"
-    assert found.adds.startswith("The kernel parts the groups of")
+    assert found.adds.startswith("The kernel separates the groups of")
     (separation,) = found.evidence.separations
     assert separation.is_gain
     x = np.random.default_rng(6).normal(size=(60, 3))
@@ -477,7 +488,7 @@ def test_groups_around_each_other_part_on_an_axis_that_two_columns_do_not_have()
     value = describe(found, choices={})
     panel = value["panels"]["curved"]
     assert (panel.x.axis, panel.y.axis) == (1, 3)
-    assert any("Axes 1 and 3, where it parts the groups best" in note for note in panel.notes)
+    assert any("Axes 1 and 3, where it separates the groups best" in note for note in panel.notes)
     asked = analyse(table, n_components=1).curved
     assert asked is not None
     assert asked.individuals_.coordinates.shape == (120, 2)  # a plane, and no axis beyond it
@@ -622,7 +633,7 @@ def doubts(table: Any, **more: Any) -> dict[str, str]:
 
 def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> None:
     measurements = doubts(counts(), method="pca")["counts"]
-    assert "correspondence analysis compares their profiles" in measurements
+    assert "if they are counts, method='ca' compares their profiles" in measurements
     assert "counts" not in doubts(counts() + 0.5)
     assert "counts" not in doubts(counts(), method="ca")
     rng = np.random.default_rng(4)
@@ -630,7 +641,7 @@ def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> No
     coded = pd.DataFrame({**measured, "target": np.arange(40) % 3})
     assert "roles={'target': 'factor'} makes it a factor" in doubts(coded)["codes"]
     assert "codes" not in doubts(coded.assign(target=coded["target"] + 0.5))
-    assert '"target" holds only 0, 1:' in doubts(coded.assign(target=np.arange(40) % 2))["codes"]
+    assert '"target" holds only 0, 1 and' in doubts(coded.assign(target=np.arange(40) % 2))["codes"]
     seen = pd.DataFrame(
         {
             "sex": list("mf") * 6,
@@ -638,7 +649,7 @@ def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> No
             "Freq": [3, 9, 2, 7, 5, 8, 1, 4, 6, 2, 9, 3],
         }
     ).drop_duplicates(["sex", "dose"])
-    assert '"Freq" seems to count' in doubts(seen)["weights"]
+    assert '"Freq" seems to say how often' in doubts(seen)["weights"]
     assert "weights" not in doubts(seen.rename(columns={"Freq": "height"}))
 
 
@@ -654,7 +665,7 @@ def test_clusters_that_only_the_kernel_shows_are_evidence_and_those_of_noise_are
     straight, curved = found.clusters
     assert found.verdict == "clusters"
     assert curved.silhouette > 0.6 > straight.silhouette + 0.1
-    assert f"{curved.count} clusters appear" in found.adds
+    assert f"shows {curved.count} clusters" in found.adds
     for seed in range(4):
         noise = np.random.default_rng(seed).normal(size=(60, 2 + seed))
         other = analyse(noise, random_state=0).evidence
@@ -690,7 +701,7 @@ def test_an_axis_of_size_is_told_from_one_that_opposes_columns() -> None:
     size = np.random.default_rng(7).normal(size=60)
     noise = 0.2 * np.random.default_rng(8).normal(size=(60, 4))
     body = pd.DataFrame(size[:, None] + noise, columns=list("abcd"))
-    assert "it is size" in doubts(body)["size"]
+    assert "shows overall size" in doubts(body)["size"]
     assert "size" not in doubts(body.assign(d=-body["d"]))
     assert "size" not in doubts(pd.DataFrame(noise, columns=list("abcd")))
 
@@ -700,10 +711,10 @@ def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     codes = {"smoker": RNG.integers(0, 2, 80), "grade": RNG.integers(1, 6, 80)}
     (one,) = propose(pd.DataFrame({**size, "smoker": codes["smoker"]})).doubts
     assert one.kind == "codes"
-    assert 'the column "smoker" holds only 0, 1: ' in one.text
+    assert 'the column "smoker" holds only 0, 1 and ' in one.text
     (both,) = propose(pd.DataFrame({**size, **codes})).doubts
     held = '("smoker" only 0, 1 and "grade" only 1, 2, 3, 4, 5)'
-    assert f"2 of 4 columns hold few whole numbers {held}: " in both.text
+    assert f"2 of 4 columns hold few different numbers {held} and " in both.text
     answers = pd.DataFrame({f"q{j}": RNG.integers(1, 6, 80) for j in range(9)})
     assert "9 of 9 columns" in propose(answers).doubts[0].text
     years = pd.DataFrame({**size, "year": RNG.integers(2007, 2010, 80)})
@@ -714,7 +725,7 @@ def test_three_axes_of_one_size_are_doubted_in_one_sentence() -> None:
     found = analyse(table_of(np.random.default_rng(4).normal(size=(40, 8))), random_state=0)
     (told,) = [d for d in found.doubts if d.kind == "axes" and d.map == "straight"]
     assert told.where == "straight axes 1, 2 and 3"
-    assert "differ in inertia from one to the next by less than the error" in told.text
+    assert "are nearly equal in size" in told.text
 
 
 def test_a_column_that_is_not_there_cannot_be_active() -> None:
@@ -727,5 +738,5 @@ def test_columns_that_look_like_samples_are_doubted_on_the_page_too() -> None:
     levels = rng.uniform(3, 12, 300)[:, None] + 0.5 * rng.normal(size=(300, 12))
     genes = pd.DataFrame(levels, [f"g{i}" for i in range(300)], [f"s{j}" for j in range(12)])
     (told,) = [d for d in propose(genes).doubts if d.kind == "samples"]
-    assert told.text.endswith("look like samples; transpose=True makes rows of them")
+    assert told.text.endswith("rise and fall together; transpose=True maps the columns instead")
     assert "samples" not in {d.kind for d in propose(genes.T).doubts}

@@ -124,9 +124,9 @@ def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> Non
     told = f'{DECATHLON}: 41 individuals, 10 variables; rows named by "name"; factor '
     assert answer.err.startswith(told)
     told, why, doubt = answer.err.splitlines()
-    held = "The table holds 12 numbers, 2 of them set aside, and 1 factor"
+    held = "The table holds 12 columns of numbers, 2 of them set aside, and 1 factor"
     assert why.startswith(f"{held}: as asked, principal component")
-    assert doubt.startswith("doubt: axes 2 and 3 of the straight map differ in inertia by less")
+    assert doubt.startswith("doubt: axes 2 and 3 of the straight map are nearly equal in size")
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
 
 
@@ -139,7 +139,7 @@ def test_a_column_that_is_most_of_the_distance_is_told_where_units_are_kept(
     file.write_text("metres,grams\n" + "\n".join(rows))
     for flags in (["--no-scale"], ["--no-scale", "--method", "kpca"]):
         said = run("fit", file, *flags, "--json").value["warnings"][0]
-        assert 'the column "grams" carries 100 %' in said
+        assert 'the column "grams" makes 100 %' in said
         assert "--scale gives all columns the same weight" in said
     (said,) = run("dim", file, "--no-scale", "--method", "kpca", "--json").value["warnings"]
     assert 'the column "grams" makes 100 %' in said
@@ -499,9 +499,9 @@ def test_the_demo_needs_no_name_and_no_file(
     assert page.exists()
     assert answer.out.splitlines()[-1].startswith(f"the page is {page}; ")
     assert answer.out.count("planets.html") == 1  # with its folder
-    told = re.search(r"show (\S+ %) of what parts .* ones (\S+ %)", answer.err)
+    told = re.search(r"straight axes reach (\S+ %) and the curved ones (\S+ %)", answer.err)
     assert told is not None
-    adds = f"axes show {told[2]} of them, the straight ones {told[1]} "
+    adds = f"axes reach {told[2]} of a perfect separation, the straight ones {told[1]} "
     assert adds in answer.out  # one number has one rounding
     story = answer.err.splitlines()
     assert sum(line.endswith((".", ").")) and not line.startswith("$") for line in story) >= 5

@@ -856,7 +856,7 @@ def test_the_colour_is_judged_first() -> None:
     for colour, first in (("ring", '"ring" better'), ("chance", '"ring" better')):
         made = mc.analyse(table.coloured_by(colour), random_state=0, scale=False)
         assert first in made.adds
-        assert ('"chance" it parts no better' in made.adds) is (colour == "chance")
+        assert ('"chance" it does not' in made.adds) is (colour == "chance")
 
 
 def test_a_map_of_distances_has_more_than_two_axes_and_a_scree(house: House) -> None:

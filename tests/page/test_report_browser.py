@@ -113,7 +113,7 @@ def test_a_page_is_alive_says_nothing_and_asks_nothing(open_page: Visit, page: P
     assert figures >= 9
     assert open_page.page.locator("figure[data-live] svg.picture").count() == figures
     assert page.stat().st_size < 1_000_000
-    assert "41 individuals, Gaussian kernel" in open_page.texts(".result")[0]
+    assert "41 individuals, Gaussian kernel" in open_page.texts(".choice")[0]
 
 
 def test_no_figure_has_a_button_that_we_did_not_choose(open_page: Visit) -> None:

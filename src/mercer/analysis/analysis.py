@@ -168,9 +168,9 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     >>> found.analysis, found.scaled, found.supplementary
     ('pca', True, ('Species',))
     >>> print(found.sentence)
-    The table holds 4 numbers and 1 factor: principal component analysis of the standardised numbers
-    with the factor beside them as colour; method='famd' makes the factor active, scale=False keeps
-    units.
+    The table holds 4 columns of numbers and 1 factor: principal component analysis of the
+    standardised columns, with the factor as colour; method='famd' lets the factor shape the axes
+    too, scale=False keeps the original units.
     """
     weights = None if sample_weight is None else np.asarray(sample_weight, float)
     proposal = propose(

@@ -166,34 +166,35 @@ def sentence_of(
     what = _count(len(active), "column") if made.analysis != "ca" else _count(numbers, "column")
     ways: list[str] = []
     if made.analysis == "pca":
-        how = "standardised numbers" if made.is_scaled else "numbers in their units"
-        beside = "" if not factors else f" with the {_words(factors)} beside them as colour"
+        how = "standardised columns" if made.is_scaled else "columns in their own units"
+        how = how if numbers > 1 else how.replace("columns", "column")
+        beside = "" if not factors else f", with the {_words(factors)} as colour"
         said = f"{NAMES['pca']} of the {how}{beside}"
         if factors:
-            ways.append(f"{mixed} makes the {_words(factors)} active")
+            ways.append(f"{mixed} lets the {_words(factors)} shape the axes too")
         if made.is_scaled:
             x = np.column_stack([c.values for c in made.numbers])
             is_one = spread_ratio(x) <= ALIKE and share_a_unit(c.name for c in made.numbers)
-            unit = ", as these columns seem to share one" if is_one else ""
-            ways.append(f"{unscaled} keeps units{unit}")
+            units = "unit, which these columns seem to share" if is_one else "units"
+            ways.append(f"{unscaled} keeps the original {units}")
         if are_counts(table, made.numbers) and not factors:
             ways.append(f"{counts} reads the columns as counts")
     elif made.analysis == "mca":
         said = f"{NAMES['mca']} of {what}"
         if numbers and factors:
-            ways.append(f"{mixed} makes the numbers active")
+            ways.append(f"{mixed} lets the numbers shape the axes too")
     elif made.analysis == "famd":
         said = f"{NAMES['famd']} of {'all ' * (len(active) > 1)}{what}"
         if numbers:
-            ways.append(f"{linear} reads the numbers alone")
+            ways.append(f"{linear} analyses the numbers alone")
     elif made.analysis == "kpca":
         kernel = "the Gaussian kernel" if made.kernel is None else "the kernel given"
         scaled = " of standardised columns" if made.is_scaled else ""
         said = f"{NAMES['kpca']} with {kernel}{scaled}"
         if made.is_scaled:
-            ways.append(f"{unscaled} keeps units")
+            ways.append(f"{unscaled} keeps the original units")
     elif made.analysis == "ca" and method is None:
-        held = f"{what} of counts (whole numbers of named rows, few and many)"
+        held = f"{what} of counts (whole numbers from few to many, in named rows)"
         said = f"{NAMES['ca']} compares their profiles"
         ways.append(f"{linear} reads them as measurements")
     else:
@@ -209,17 +210,17 @@ def _numbers(active: int, aside: int) -> str:
     """Return how many numbers a table holds, and how many of them were set aside.
 
     >>> _numbers(10, 2), _numbers(4, 0), _numbers(0, 0)
-    ('12 numbers, 2 of them set aside,', '4 numbers', '')
+    ('12 columns of numbers, 2 of them set aside,', '4 columns of numbers', '')
     """
-    found = _count(active + aside, "number")
+    if not active + aside:
+        return ""
+    found = f"{_count(active + aside, 'column')} of numbers"
     if not aside:
         return found
     return f"{found}, {f'{aside} of them ' if active else ''}set aside,"
 
 
 def _count(number: int, noun: str) -> str:
-    if noun == "number" and number == 0:
-        return ""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

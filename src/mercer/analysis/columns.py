@@ -34,8 +34,8 @@ IDENTIFIER = re.compile(
 )
 """Names of columns whose different whole numbers tell rows apart rather than measure them."""
 
-COUNTED = "different whole numbers that count the rows and measure nothing"
-"""What such a column holds."""
+COUNTED = "it numbers the rows and measures nothing"
+"""What such a column does."""
 
 TIME = re.compile(
     r"(?i)(.*[\W_])?(years?|yr|annees?|années?|jahre?|dates?|days?|jours?|months?|mois|weeks?|"
@@ -310,8 +310,8 @@ def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
         other = Advice("method", "ca")
         that = " that were measured" if any(c.name in table.imputed for c in columns) else ""
         text = (
-            f"all cells{that} are whole numbers, none negative: if they count something, "
-            f"correspondence analysis compares their profiles, {other}; here each column is a "
+            f"all cells{that} are whole numbers and none is negative: if they are counts, {other} "
+            "compares their profiles (correspondence analysis); here each column was read as a "
             "measurement"
         )
         yield Doubt("counts", text, "table", other)
@@ -348,8 +348,8 @@ def samples_doubt(table: Table) -> Iterator[Doubt]:
     """Yield that the columns look like the individuals, as samples beside genes do."""
     if are_samples(table):
         text = (
-            f"the {len(table)} rows are the individuals, and the columns, of one kind, look like "
-            f"samples; {TRANSPOSE} makes rows of them"
+            f"the {len(table)} rows are the individuals here, but the columns look like samples: "
+            f"numbers of one kind that rise and fall together; {TRANSPOSE} maps the columns instead"
         )
         yield Doubt("samples", text, "table", TRANSPOSE)
 
@@ -366,19 +366,20 @@ def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
     found.sort(key=lambda c: GROUP.fullmatch(c.name.strip()) is None)  # what is called one first
     if not found:
         return
-    name = found[0].name
-    other = Advice("roles", [name], f"roles={{{name!r}: 'factor'}}")
+    name, first = found[0].name, [c.name for c in found[:NAMED]]
+    as_factors = ", ".join(f"{one!r}: 'factor'" for one in first)
+    other = Advice("roles", first, f"roles={{{as_factors}}}")
     if len(found) == 1:
         text = (
-            f'the column "{name}" holds only {_held(found[0])}: as a number it is one more '
-            f"measurement; if it codes groups, {other} makes it a factor"
+            f'the column "{name}" holds only {_held(found[0])} and was read as a measurement; if '
+            f"it codes groups, {other} makes it a factor"
         )
     else:
         shown = listing([f'"{c.name:.80}" only {_held(c)}' for c in found], FEWEST_COUNTED)
         text = (
-            f"{len(found)} of {len(columns)} columns hold few whole numbers ({shown}): as numbers "
-            f"they are measurements; if they code groups or answers, {other} makes a factor of the "
-            "first, and so for each"
+            f"{len(found)} of {len(columns)} columns hold few different numbers ({shown}) and were "
+            f"read as measurements; if they code groups or answers, {other} makes factors of "
+            f"{'them' if len(found) <= NAMED else 'these'}"
         )
     yield Doubt("codes", text, name, other)
 
@@ -406,7 +407,7 @@ def words_doubt(table: Table) -> Iterator[Doubt]:
             name, missing = column.name, Advice("na", odd[:1])
             text = (
                 f'"{name}" holds numbers and {listing([repr(word[:40]) for word in odd], 3)}, and '
-                f"is a factor; {missing} takes that for missing and reads numbers"
+                f"became a factor; {missing} takes that for missing and reads numbers"
             )
             yield Doubt("words", text, name, missing)
 
@@ -422,38 +423,41 @@ def weights_doubt(table: Table) -> Iterator[Doubt]:
         name = numbers[0].name
         other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
         text = (
-            f'each row is another combination of categories, which "{name}" seems to count: '
-            f"{other} weighs the rows by it"
+            f'each row is a different combination of categories, and "{name}" seems to say how '
+            f"often it was seen; {other} weights the rows by it"
         )
         yield Doubt("weights", text, name, other)
 
 
 def _is_code(column: Column) -> bool:
-    """Whether a column has few whole numbers, such as 0 and 1 or 1 to 5, and is no time."""
+    """Whether a column has two numbers, or few whole ones such as 1 to 5, and is no time."""
     values = column.values
-    if not _is_whole(values) or is_time(column):
+    if is_time(column):
         return False
-    return 1 < len(np.unique(values)) <= MOST_CODES < len(values) / 4
+    most = MOST_CODES if _is_whole(values) else 2
+    return 1 < len(np.unique(values)) <= most and len(values) > 4 * MOST_CODES
 
 
 def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
     """Yield what active columns bring with them: times, missing labels."""
-    for column in active:
-        name = column.name
-        if column.role is Role.NUMBER and is_time(column):
-            aside = Advice("supplementary", [name])
-            text = (
-                f'the column "{name}" holds times: as a variable it draws the axes towards early '
-                f"and late; {aside} sets it beside them"
-            )
-            yield Doubt("time", text, name, aside)
+    times = [c.name for c in active if c.role is Role.NUMBER and is_time(c)]
+    if times:
+        aside = Advice("supplementary", times[:NAMED])
+        one = len(times) == 1
+        which = listing([f'"{name:.80}"' for name in times], NAMED)
+        text = (
+            f"the {'column' if one else 'columns'} {which} {'holds' if one else 'hold'} times, "
+            f"which {'pulls' if one else 'pull'} the axes towards early against late; {aside} "
+            f"keeps {'it' if one else 'them'} out of the axes"
+        )
+        yield Doubt("time", text, times[0] if one else "table", aside)
     lacks = {c.name: sum(v is None for v in c.values.tolist()) for c in active}
     lacking = sorted((name for name in lacks if lacks[name]), key=lambda name: -lacks[name])
     if lacking:
         total = sum(lacks.values())
         what = "1 category is" if total == 1 else f"{total} categories are"
         where = listing([f'"{name:.80}" ({lacks[name]})' for name in lacking], NAMED)
-        text = f'{what} missing, in {where}: "{MISSING_LEVEL}" is taken for one more category'
+        text = f'{what} missing, in {where}: "{MISSING_LEVEL}" counts as one more category'
         yield Doubt("missing", text, lacking[0] if len(lacking) == 1 else "table")
 
 
@@ -463,8 +467,8 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     >>> from mercer.data.missing import settled
     >>> table = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
     >>> print(next(imputed_doubt(table)).text)
-    1 missing value was imputed, in "a" (1), and is drawn as if it had been measured; missing='drop'
-    leaves out its row
+    1 missing value was imputed, in "a" (1), and is drawn as if measured; missing='drop' leaves out
+    its row instead
     """
     masks = table.imputed.items()
     counts = {name: int(mask.sum()) for name, mask in masks if mask.any()}
@@ -477,8 +481,8 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     rows = "its row" if whole == 1 and its else "1 row" if whole == 1 else f"{whole} rows"
     what = "1 missing value was" if its else f"{total} missing values were"
     text = (
-        f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if "
-        f"{'it' if its else 'they'} had been measured{_trust(table)}; {drop} leaves out {rows}"
+        f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if measured"
+        f"{_trust(table)}; {drop} leaves out {rows} instead"
     )
     yield Doubt("missing", text, "table", drop)
 
@@ -495,7 +499,7 @@ def _trust(table: Table) -> str:
     spread = imputed_spread(table)
     if spread is None:
         return ""
-    return f", though plausible numbers vary there by {spread:.2f} standard deviations of a column"
+    return f", although plausible values vary by {spread:.2f} standard deviations of a column"
 
 
 def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
@@ -534,14 +538,14 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
             found.append(Fate(name, "ignored", f"it holds {what}, which no analysis here reads"))
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
-            why = f"an index that begins again at {column.values[0]:g}, {times} times in all"
+            why = f"it numbers the rows of each of {times} groups from {column.values[0]:g} on"
             found.append(_unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):
             dropped.append(name)
     variables = [n for n, r in zip(table.names, table.roles, strict=True) if r in _VARIABLES]
     if set(variables) - set(dropped) - table.supplementary:
-        found += [Fate(name, "ignored", "all individuals have the same") for name in dropped]
+        found += [Fate(name, "ignored", "all individuals have the same value") for name in dropped]
         table = without(table, dropped)
     return table, found
 

@@ -108,10 +108,10 @@ def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> It
     if not is_number and shares[name] < OF_LEVELS:
         return
     other = remedy if is_number else Advice("supplementary", [name])
-    does = "gives all columns the same weight" if is_number else "sets it beside the others"
+    does = "gives all columns the same weight" if is_number else "keeps it out of the axes"
     text = (
-        f'the column "{name}" carries {percent(shares[name])} of the squared distances, so that '
-        f"the map is {'nearly' if shares[name] >= NEARLY else 'mostly'} that column alone; "
+        f'the column "{name}" makes {percent(shares[name])} of the squared distances between '
+        f"individuals, so the map shows {'little' if shares[name] >= NEARLY else 'not much'} else; "
         f"{other} {does}"
     )
     yield Doubt("column", text, name, other)
@@ -151,8 +151,8 @@ def of_size(scores: Scores, columns: Sequence[Column]) -> Iterator[Doubt]:
     signs = [np.sign(np.mean((first - first.mean()) * (x - x.mean()))) for x in numbers]
     if abs(sum(signs)) == len(numbers):
         text = (
-            f"all columns grow together along axis 1, which carries {percent(share)}: it is size; "
-            "what differs beside size, such as shape, is on axes 2 and 3"
+            f"all columns increase together along axis 1 ({percent(share)}), so it shows overall "
+            "size or level; how individuals of the same size differ is on axes 2 and 3"
         )
         yield Doubt("size", text, "axis 1", map="straight")
 
@@ -163,8 +163,9 @@ def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
     if bend >= BENT:
         yield Doubt(
             "arch",
-            f"on the {which} map axis 2 is an arch over axis 1, of which a parabola explains "
-            f"{percent(bend)}: the individuals lie along one gradient, and axis 2 is no second one",
+            f"on the {which} map axis 2 is an arch over axis 1 (a parabola explains "
+            f"{percent(bend)} of it): the individuals follow one gradient, and axis 2 adds no "
+            "second one",
             f"{which} axis 2",
             map=which,
             brief="axis 2 is an arch over axis 1",
@@ -209,8 +210,9 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
             apart = Advice("supplementary_rows", [name], text="setting it aside")
             yield Doubt(
                 "individual",
-                f"{who} alone makes {percent(share)} of axis {k + 1} of the {which} map, which "
-                f"shows how it differs and little else; {apart} shows the others",
+                f"{who} alone makes {percent(share)} of axis {k + 1} of the {which} map, so this "
+                f"axis mainly shows how it differs from the rest; {apart} draws the map of the "
+                "others",
                 name,
                 apart,
                 which,
@@ -226,7 +228,7 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
     The sample of a table of counts is what was ``counted``.
     """
     values, n = scores.inertias, max(scores.count if counted is None else round(counted), 1)
-    sample = f"{n} individuals leave" if counted is None else f"a total of {n} leaves"
+    sample = f"{n} individuals" if counted is None else f"a total of {n}"
     near = [
         k
         for k in range(min(2, len(values) - 1))
@@ -235,15 +237,14 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
     if not near:
         return
     axes = listing([str(k + 1) for k in (*near, near[-1] + 1)])
-    each = "" if len(near) == 1 else " from one to the next"
+    together = "two" if len(near) == 1 else "three"
     yield Doubt(
         "axes",
-        f"axes {axes} of the {which} map differ in inertia{each} by less than the error that "
-        f"{sample}: another sample may exchange or turn them, so read "
-        f"{'the plane of both' if len(near) == 1 else 'the space of all three'}",
+        f"axes {axes} of the {which} map are nearly equal in size: with {sample}, another sample "
+        f"could swap or rotate them, so read the {together} together",
         f"{which} axes {axes}",
         map=which,
-        brief=f"another sample may exchange or turn axes {axes}",
+        brief=f"another sample could swap or rotate axes {axes}",
     )
 
 
@@ -259,8 +260,8 @@ def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator
     rule = Advice("kernel", "gaussian(bandwidth='median')")
     if np.quantile(pairs, 0.9) < FAR:
         text = (
-            "the bandwidth is so small that nearly all individuals are equally far from each "
-            f"other, and axes pick out single ones; {rule} takes the median distance"
+            "the bandwidth is so small that nearly all individuals are equally far apart, and the "
+            f"axes pick out single ones; {rule} takes the median distance"
         )
     elif np.quantile(pairs, 0.1) > NEAR:
         text = (

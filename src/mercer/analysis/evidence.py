@@ -65,7 +65,7 @@ class Separation(Shown):
         "straight": "of 1, on the straight map",
         "curved": "of 1, on the curved map",
         "p_value": "of chance alone on the curved map",
-        "axis": "of the curved map that parts the groups best",
+        "axis": "of the curved map that separates the groups best",
     }
 
     factor: str
@@ -151,36 +151,48 @@ class Evidence(Shown):
 
     @property
     def adds(self) -> str:
-        """What the kernel adds, in one sentence."""
+        """What the kernel adds, in a sentence or two."""
         alike = f"alignment {self.alignment:.2f}"
         p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
         colour = next(iter(self.separations), None)  # of the individuals, which is judged first
         told = self.told
         if told is not None and colour is not None:
-            rest = "" if told is colour else f' Those of "{colour.factor}" it parts no better.'
+            rest = "" if told is colour else f' The groups of "{colour.factor}" it does not.'
             return (
-                f'The kernel parts the groups of "{told.factor}" better: its axes show '
-                f"{percent(told.curved)} of them, the straight ones {percent(told.straight)} "
-                f"(axis {told.axis} most, p = {told.p_value:.3g}; {alike}).{rest}"
+                f'The kernel separates the groups of "{told.factor}" better: its axes reach '
+                f"{percent(told.curved)} of a perfect separation, the straight ones "
+                f"{percent(told.straight)} (axis {told.axis} most, p = {told.p_value:.3g}; "
+                f"{alike}).{rest}"
             )
         if self.verdict == "clusters" and self.clusters is not None:
             straight, curved = self.clusters
             return (
-                f"On the kernel's map {curved.count} clusters appear (mean silhouette "
-                f"{curved.silhouette:.2f}) that the straight one does not part "
+                f"The kernel's map shows {curved.count} clusters (mean silhouette "
+                f"{curved.silhouette:.2f}) that the straight map does not separate "
                 f"({straight.silhouette:.2f}; {alike}): read both."
             )
-        known = ""
-        if colour is not None:
-            known = f', and parts the groups of "{colour.factor}" no better'
         if self.verdict == "same":
+            known = "" if colour is None else f" and {_as_well(colour, 'separate')}"
             return (
-                f"The kernel adds nothing: its map shows what the straight one does ({alike}{p})"
-                f"{known}. Read the straight map."
+                f"The kernel adds nothing: both maps show the same ({alike}{p}){known}. Read the "
+                "straight map."
             )
-        unknown = "; no factor says which of the two to believe"
-        what = f"The kernel draws another map ({alike}){known or unknown}"
-        return f"{what}: read the straight one first."
+        known = ", and no factor tells which of the two to trust"
+        if colour is not None:
+            known = f" that {_as_well(colour, 'separates')}"
+        return f"The kernel draws a different map ({alike}){known}: read the straight one first."
+
+
+def _as_well(groups: Separation, verb: str) -> str:
+    """Return how groups part on the curved map where that is no gain, with both numbers.
+
+    >>> _as_well(Separation("sex", 0.6, 0.65, 0.01, 1), "separate")
+    'separate the groups of "sex" about as well (straight 60 %, curved 65 %)'
+    """
+    gain = groups.curved - groups.straight
+    how = "worse" if gain <= -GAIN else "no better than chance would" if gain >= GAIN else ""
+    numbers = f"straight {percent(groups.straight)}, curved {percent(groups.curved)}"
+    return f'{verb} the groups of "{groups.factor}" {how or "about as well"} ({numbers})'
 
 
 def evidence_of(
@@ -229,8 +241,11 @@ def appear(straight: Clustering, curved: Clustering, individuals: int) -> bool:
     True
     >>> appear(Clustering(0.40, 4, 1), Clustering(0.51, 3, 7), 40)
     False
+    >>> appear(Clustering(0.61, 3, 20), Clustering(0.72, 3, 20), 60)  # both maps show them
+    False
     """
-    is_clear = curved.silhouette >= CLEAR and curved.silhouette - straight.silhouette >= GAIN
+    is_new = straight.silhouette < CLEAR <= curved.silhouette
+    is_clear = is_new and curved.silhouette - straight.silhouette >= GAIN
     return is_clear and curved.smallest >= max(FEWEST, SMALLEST * individuals)
 
 

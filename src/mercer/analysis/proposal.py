@@ -250,7 +250,7 @@ def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal
     if are_distances:
         sentence = (
             f"The table holds distances of {len(points)} individuals: {NAMES[chosen]} maps them"
-            + (f"; {other} keeps near ones near instead." if chosen == "mds" else ".")
+            + (f"; {other} cares more that close ones stay close." if chosen == "mds" else ".")
         )
     else:
         sentence = (

@@ -47,14 +47,14 @@ def planets_told(table: Table) -> tuple[str, ...]:
     return (
         f"Here are {len(table)} places of Mercury, Venus, Earth, Mars and Jupiter, seen from "
         "above: forty days of the year of each, by NASA's elements of their orbits.",
-        "A straight map, principal component analysis, can only turn them: every planet runs "
-        "around those that are nearer to the Sun, so that no straight axis tells one from another.",
-        "A kernel asks how near two places are and lets axes be curved; the first one finds what "
-        "nobody told it, the distance from the Sun, and the planets come apart.",
-        f"Measured, the straight axes show {percent(parted.straight)} of what parts the planets "
-        f"and the curved ones {percent(parted.curved)} (p = {parted.p_value:.3g}).",
-        "Both maps stand on the page, with what to doubt of them; for a table of your own, "
-        "`mercer data.csv` writes the same.",
+        "A straight map, principal component analysis, can only rotate this view: each orbit lies "
+        "around the inner ones, so no straight axis separates the planets.",
+        "A kernel compares places by how near they are, and its axes may curve: the first one is "
+        "the distance from the Sun, which nobody told it, and the planets come apart.",
+        f"Of a perfect separation the straight axes reach {percent(parted.straight)} and the "
+        f"curved ones {percent(parted.curved)} (p = {parted.p_value:.3g}).",
+        "The page shows both maps and says what to doubt; `mercer data.csv` writes the same page "
+        "for a table of your own.",
     )
 
 

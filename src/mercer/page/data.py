@@ -48,6 +48,7 @@ from mercer.pictures.colours import coloured
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
+from mercer.reading.links import listing
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
 """The rules for the number of axes; the last one takes time."""
@@ -192,7 +193,7 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
     if opens != (1, 2)[: curved.axes]:
-        said += f" Axes {opens[0]} and {opens[1]}, where it parts the groups best."
+        said += f" Axes {opens[0]} and {opens[1]}, where it separates the groups best."
     told = {note for note in drawn[first].notes if not note.startswith(SHADED)}
     notes = (note for note in beside.notes if note not in told)
     yield "curved", replace(beside, notes=(said, *notes))
@@ -371,11 +372,11 @@ def _remarks(subject: Subject) -> list[str]:
     if spectrum.psd not in VERIFIED and subject.kernel is not None:
         said.append(f"Whether the matrix is positive semidefinite: {spectrum.psd}.")
     clusters = [c for c in spectrum.clusters if len(c) > 1 and c[0] < subject.axes]
-    shared = [" and ".join(str(k + 1) for k in c) for c in clusters]
+    shared = [listing([str(k + 1) for k in c]) for c in clusters]
     if shared and min(c[0] for c in clusters) < 4:
         said.append(
-            f"Axes with one eigenvalue between them, arbitrary within the space they span: "
-            f"{'; '.join(shared[:3])}."
+            f"Axes {'; '.join(shared[:3])} are equal in size: any rotation of them is as good, so "
+            "read them together."
         )
     is_known = len(subject) <= DECOMPOSED
     negative = getattr(subject.model, "negative_mass_", 0.0) if is_known else 0.0

@@ -41,13 +41,13 @@ NO_COMBINATIONS = (
 )
 
 MADE = {
-    "variables": "Arrows point where variables grow: correlations with the axes, drawn out to fit.",
-    "categories": "Diamonds are categories, at the barycentres of the individuals that have them.",
-    "columns": "Triangles are the columns: near a row that holds more of them than usual.",
+    "variables": "Arrows point to larger values: correlations with the axes, lengthened to fit.",
+    "categories": "Diamonds are categories, each at the mean of the individuals that have it.",
+    "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
 }
 """How a map with elements is read."""
 
-MOST_NAMED = f"Named are the {LIMITS.labels} individuals that make most of it, where there is room."
+MOST_NAMED = f"Names are those of the {LIMITS.labels} that contribute most, where there is room."
 
 
 def pictures_of(

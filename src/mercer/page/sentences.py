@@ -35,21 +35,22 @@ LEAST_P = 1e-16
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer in a few sentences: what was done and why, what the axes show."""
+    one = "row" if isinstance(subject.model, CA) else "individual"
     if made is None:
-        sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
+        sentences = [f"{count_of(len(subject), one)}, {analysis(subject)}."]
         sentences += [OF_STRINGS] if isinstance(_unscaled(subject.kernel), StringSpectrum) else []
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
-        count = f"{count_of(len(subject), 'individual')}{kernel}"
+        count = f"{count_of(len(subject), one)}{kernel}"
         sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
         return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
     if subject.shares is not None:
         shown = percent(float(np.sum(subject.shares[:2])))
         which = "The map of the first two axes" if subject.axes > 1 else "The one axis"
-        sentences.append(f"{which} shows {shown} of the differences between individuals.")
+        sentences.append(f"{which} shows {shown} of the differences between {one}s.")
     elif subject.spectrum is None:
         sentences.append(f"{_stress(subject.model)}.")
     sentences += _association(subject)
@@ -93,8 +94,8 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     >>> model = PCA(standardize=True).fit(datasets.iris())
     >>> horn = parallel_analysis(model, 19, random_state=0)
     >>> dimension(subject_of(model), {"horn": horn})[0]
-    'One axis is more than chance: none of 19 tables with shuffled columns had one as large
-    (p = (1 + 0)/(1 + 19) = 0.05).'
+    'One axis is more than chance: none of 19 tables with shuffled columns had one this large
+    (p = 0.05).'
     """
     horn = choices.get("horn")
     if not isinstance(horn, ParallelAnalysis):
@@ -104,12 +105,12 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
         return [f"How many axes are more than chance is not known: {horn.evidence}."]
     if not horn.is_decided:
         return [
-            f"All {count} axes that were computed are more than chance ({_chance(horn, count)}): "
-            "there may be more."
+            f"All {count} axes that were computed are more than chance, and there may be more: "
+            f"{_chance(horn, count)}."
         ]
     if count == 0:
         return [
-            f"No axis is more than chance: {_chance(horn, 1)}. This test sees no relation between "
+            f"No axis is more than chance: {_chance(horn, 1)}. This test finds no relation between "
             "the columns."
         ]
     number = NUMBERS.get(count, str(count))
@@ -125,11 +126,9 @@ def _chance(horn: ParallelAnalysis, count: int) -> str:
     k = int(np.argmax(horn.p_values[:count]))
     reached, drawn, p = int(horn.reached[k]), int(horn.draws[k]), float(horn.p_values[k])
     some = "none" if reached == 0 else f"{'at most ' if count > 1 else ''}{reached}"
-    what = "one as large" if count == 1 else "as large ones"
-    exact = (1 + reached) / (1 + drawn)
-    how = f"(1 + {reached})/(1 + {drawn}) = " if np.isclose(p, exact) else ""
+    what = "one this large" if count == 1 else "axes this large"
     tables = count_of(drawn, "table")
-    return f"{some} of {tables} with shuffled columns had {what} (p = {how}{p:.2g})"
+    return f"{some} of {tables} with shuffled columns had {what} (p = {p:.2g})"
 
 
 NUMBERS = dict(
@@ -372,6 +371,12 @@ Value = dict[str, Any]
 CLASS, OTHER = "class", "found class"
 """The name of the colour by classes, and that beside a column which has the first for its own."""
 
+MADE = (
+    "Such classes can always be made: what sets them apart describes them and does not prove that "
+    "there are groups."
+)
+"""What classes made from axes do not show."""
+
 FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
@@ -405,10 +410,8 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
     said = (
-        f"On {which} individuals form "
-        f"{count_of(found.count, 'class')}, which hold {percent(found.share)} of the differences "
-        "between individuals there (Ward's tree, cut "
-        f"{cut}, then k-means)."
+        f"On {which} the individuals form {count_of(found.count, 'class')}, which account for "
+        f"{percent(found.share)} of the differences there (Ward's tree, cut {cut}, then k-means)."
     )
     told = _told(subject, found)
     rows = [
@@ -428,7 +431,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         named, rows = named[:2] + named[3:], [row[:2] + row[3:] for row in rows]
     return {
         "colour": name_of_classes(subject),
-        "sentences": [said, "Classes were made from the axes: v-tests say how, not whether."],
+        "sentences": [said, MADE],
         "sheet": {
             "id": "classes",
             "title": "Classes",

@@ -15,6 +15,7 @@ from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotAvaila
 from mercer.estimator import Model, require_fit
 from mercer.pictures.scene import Axis, Linked
 from mercer.reading import Categories, Individuals, Variables
+from mercer.reading.links import listing
 from mercer.settings import whole
 from mercer.spectrum import Spectrum
 
@@ -52,7 +53,7 @@ class Shares:
         """Return what must be said beside a picture of some axes.
 
         >>> Shares(np.array([0.4, 0.4]), ((0, 1),)).remarks((1, 2))
-        ('Dim 1 and 2 have one eigenvalue between them: only their common space is determined.',)
+        ('Dim 1 and 2 are equal in size: any rotation of them is as good.',)
         """
         found = list(self.notes)
         for cluster in self.clusters:
@@ -60,15 +61,12 @@ class Shares:
                 continue
             if len(cluster) == 1:
                 found.append(
-                    f"Dim {cluster[0] + 1} has the eigenvalue of the next axis too: "
-                    "it is arbitrary within their common space."
+                    f"Dim {cluster[0] + 1} is equal in size to the next axis: any rotation of the "
+                    "two is as good."
                 )
             else:
-                names = " and ".join(str(k + 1) for k in cluster)
-                found.append(
-                    f"Dim {names} have one eigenvalue between them: "
-                    "only their common space is determined."
-                )
+                names = listing([str(k + 1) for k in cluster])
+                found.append(f"Dim {names} are equal in size: any rotation of them is as good.")
         return tuple(found)
 
 

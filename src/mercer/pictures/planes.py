@@ -289,12 +289,16 @@ def _ellipses(
                 ids=linked(plane.individuals.labels, active),
             )
         )
-    what = "members" if kind == "concentration" else "means"
+    rate = f"{100 * confidence:g} %"
+    are_members = kind == "concentration"
+    holds = (
+        f"about {rate} of a group" if are_members else f"the mean of a group, {rate} of the time"
+    )
     notes = []
     if len(marks) > len(bent):
-        notes.append(f"Ellipses of {kind}: {100 * confidence:g} % for {what} of normal groups.")
+        notes.append(f"Ellipses hold {holds}, if it is normally distributed.")
     if bent:
-        notes.append(f"Dashed outlines hold all of {', '.join(bent)}: few, or no elliptic cloud.")
+        notes.append(f"Dashed outlines hold all of {', '.join(bent)}: too few, or not elliptic.")
     if without:
         notes.append(f"No ellipse for {', '.join(without)}.")
     return marks, notes
@@ -443,7 +447,7 @@ def outliers(
 
 def told_outliers(found: Outliers) -> str:
     """Return who stands apart and why, or that nobody does, with the rate of the rule."""
-    rate = f"of clouds of a normal law {100 * found.level:g} % would show any"
+    rate = f"in {100 * found.level:g} % of normally distributed tables any would be"
     names = found.individuals.labels[found.rows]
     if not len(names):
         return f"No individual stands apart: none is farther out than chance allows ({rate})."

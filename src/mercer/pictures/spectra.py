@@ -28,6 +28,7 @@ from mercer.pictures.scene import (
     logarithmic,
     span_of,
 )
+from mercer.reading.links import listing
 from mercer.settings import number, whole
 from mercer.stability import ParameterPath
 
@@ -208,8 +209,8 @@ def _p(p_values: Array | None, axis: int) -> str:
 def _degenerate(clusters: tuple[tuple[int, ...], ...], axes: int) -> tuple[str, ...]:
     """Return which of the axes share an eigenvalue; of those beyond them nothing is said."""
     shared = [c for c in clusters if len(c) > 1 and min(c) < axes]
-    named = [" and ".join(str(i + 1) for i in c) for c in shared]
-    return (f"Axes with one eigenvalue between them: {'; '.join(named)}.",) if named else ()
+    named = [listing([str(i + 1) for i in c]) for c in shared]
+    return (f"Axes equal in size: {'; '.join(named)}.",) if named else ()
 
 
 @Drawing

@@ -92,9 +92,9 @@ class AxisDescription(Shown):
     def _on_space(self) -> str:
         if self.is_plane:
             kind = "plane" if len(self.axes) == 2 else "space"
-            return f"They share one inertia, and only the {kind} they span has a meaning."
+            return f"They are equal in size: only the {kind} they span together has a meaning."
         if not self.is_whole:
-            return "An axis beyond those computed has the same inertia: ask for one more."
+            return "An axis beyond those computed is equal to it in size: ask for one more."
         return ""
 
     def _on_numbers(self, links: list[Link]) -> list[str]:

@@ -90,8 +90,8 @@ mercer.Picture = class {
     const kept = isChanged ? notes.filter((note) => !/^(Ellipses|Dashed|No ellipse|No outline)/.test(note)) : [...notes];
     if (isChanged) {
       const outlines = page.outlines(frame.axes, frame.space);
-      if (outlines.some((o) => o.dash === "solid")) kept.push("Ellipses of concentration: 95 % for members of normal groups.");
-      if (outlines.some((o) => o.dash === "dashed")) kept.push("Dashed outlines hold all members of groups that are few, or not elliptic.");
+      if (outlines.some((o) => o.dash === "solid")) kept.push("Ellipses hold about 95 % of a group, if it is normally distributed.");
+      if (outlines.some((o) => o.dash === "dashed")) kept.push("Dashed outlines hold all of a group: too few, or not elliptic.");
     }
     if (page.leastCos2 > 0) {
       const hidden = page.people.names.filter((_, i) => page.isHidden("individuals", i, frame.axes, frame.space)).length;
