@@ -28,7 +28,7 @@ from mercer.page.panels import (
     rows_to_show,
 )
 from mercer.page.reproduce import Reading, code, command_line, facts
-from mercer.page.safe_text import PAGE, clean, count_of, mathml, percent
+from mercer.page.safe_text import PAGE, clean, count_of, listing, mathml, percent
 from mercer.page.sections import FORMAT, kind_of, tables_of
 from mercer.page.sentences import (
     analysis,
@@ -48,7 +48,6 @@ from mercer.pictures.colours import coloured
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
-from mercer.reading.links import listing
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
 """The rules for the number of axes; the last one takes time."""

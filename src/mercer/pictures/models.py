@@ -11,11 +11,11 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.data.dialect import is_number
+from mercer.display import listing
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotAvailable, ReadingWarning
 from mercer.estimator import Model, require_fit
 from mercer.pictures.scene import Axis, Linked
 from mercer.reading import Categories, Individuals, Variables
-from mercer.reading.links import listing
 from mercer.settings import whole
 from mercer.spectrum import Spectrum
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.dimension.horn import ParallelAnalysis
+from mercer.display import listing
 from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALE, PALETTE, RED
@@ -28,7 +29,6 @@ from mercer.pictures.scene import (
     logarithmic,
     span_of,
 )
-from mercer.reading.links import listing
 from mercer.settings import number, whole
 from mercer.stability import ParameterPath
 
