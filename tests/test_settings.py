@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import re
@@ -21,6 +22,7 @@ from sklearn import (
     svm,
 )
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as theirs
 from sklearn.metrics import pairwise
 
@@ -263,6 +265,37 @@ def test_an_unknown_attribute_is_told_what_was_meant(name: str, hint: str) -> No
         getattr(mc, name)
     assert str(caught.value).startswith(f"module 'mercer' has no attribute {name!r}; ")
     assert not hasattr(mc, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("eigenvals_", "; did you mean eigenvalues_?"),
+        ("individual_", "; did you mean individuals_?"),
+        ("lambdas_", "; lambdas_ is eigenvalues_"),
+        ("scores_", "; scores_ is individuals_.coordinates"),
+        ("zzyzx", ""),
+    ],
+)
+def test_an_unknown_attribute_of_a_model_is_told_what_was_meant(name: str, hint: str) -> None:
+    model = mc.KernelPCA(2).fit(X)
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, name)
+    assert str(caught.value) == f"'KernelPCA' object has no attribute {name!r}{hint}"
+    assert not hasattr(model, name)
+    assert caught.value.obj is None  # else Python's own hint stood behind it in a traceback
+
+
+def test_a_value_that_does_not_exist_here_says_why_and_not_what_else_there_is() -> None:
+    model = mc.KernelPCA(2, kernel="precomputed").fit(X @ X.T)
+    with pytest.raises(mc.errors.NotAvailable, match="not rows of variables"):
+        model.variables_  # noqa: B018  (it is asked for)
+    with pytest.raises(NotFittedError):
+        mc.KernelPCA(2).individuals_  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean coordinates"):
+        mc.PCA(2).fit(X).individuals_.coords  # type: ignore[attr-defined]  # noqa: B018
+    again = pickle.loads(pickle.dumps(model))  # which asks for names before there are any
+    assert again.n_components_ == copy.deepcopy(model).n_components_ == 2
 
 
 def test_what_is_like_nothing_gets_no_hint() -> None:

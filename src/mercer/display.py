@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from difflib import get_close_matches
 from enum import Enum
 from functools import cached_property
 from html import escape
@@ -97,7 +98,64 @@ def costly_names(kind: type) -> frozenset[str]:
     return frozenset(n for n, value in own.items() if isinstance(value, COSTLY))
 
 
-class Shown:
+def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | None = None) -> str:
+    """Return what a name is called here, or the known name that is nearest; empty if none is.
+
+    >>> advice("gausian", ["gaussian", "linear"])
+    'did you mean gaussian?'
+    >>> advice("gamma", ["bandwidth"], {"gamma": "1/(2·bandwidth²)"})
+    'gamma is 1/(2·bandwidth²)'
+    """
+    equivalents = equivalents or {}
+    if name in equivalents:
+        return f"{name} is {equivalents[name]}"
+    names = {candidate.lower(): candidate for candidate in (*equivalents, *known)}
+    near = get_close_matches(name.lower(), names, 1)
+    if not near:
+        return ""
+    meant = names[near[0]]
+    told = f" {meant} is {equivalents[meant]}" if meant in equivalents else ""
+    return f"did you mean {meant}?{told}"
+
+
+class Hinting:
+    """A value that says which of its names was meant by one that it does not have.
+
+    ``called`` maps names of other libraries to what stands under them here.
+
+    >>> class Result(Hinting):
+    ...     called = {"lambdas_": "eigenvalues_"}
+    ...     eigenvalues_ = (2.0, 1.0)
+    >>> Result().eigenvals_
+    Traceback (most recent call last):
+    ...
+    AttributeError: 'Result' object has no attribute 'eigenvals_'; did you mean eigenvalues_?
+    >>> Result().lambdas_
+    Traceback (most recent call last):
+    ...
+    AttributeError: 'Result' object has no attribute 'lambdas_'; lambdas_ is eigenvalues_
+    """
+
+    __slots__ = ()
+    called: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # a checker of types would take every name to exist
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # which says why it has no value
+            known = [known for known in object.__dir__(self) if not known.startswith("_")]
+            there = {other: meant for other, meant in self.called.items() if _first(meant) in known}
+            hint = advice(name, known, there)
+            plain = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(f"{plain}{'; ' if hint else ''}{hint}", name=name)
+
+
+def _first(path: str) -> str:
+    return path.partition(".")[0]
+
+
+class Shown(Hinting):
     """A result that shows itself by a title and by those of its values that matter.
 
     ``facts`` are their names and what they mean, at most nine; a value that is None, or that does

@@ -46,7 +46,7 @@ from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import weights_of as weights_of
 from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
-from mercer.display import costly_names, warn
+from mercer.display import Hinting, costly_names, warn
 from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.device import computes_there
 from mercer.engines.engine import Engine
@@ -86,6 +86,19 @@ OF_KERNELS = {
     "n_jobs": "threads, by default one for each core",
 }
 """scikit-learn's parameters that are those of a kernel here."""
+
+
+CALLED = {
+    "alphas_": "eigenvectors_",
+    "ind": "individuals_",
+    "lambdas_": "eigenvalues_",
+    "loadings_": "variables_.correlations",
+    "points_": "embedding_",
+    "row_coordinates": "individuals_.coordinates",
+    "scores_": "individuals_.coordinates",
+    "var": "variables_",
+}
+"""What other libraries call the attributes of a fitted model."""
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
@@ -343,11 +356,13 @@ def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
         raise InvalidParameter(f"{name} must be one of {listed}, found {value!r}")
 
 
-class Model(BaseEstimator):
+class Model(Hinting, BaseEstimator):
     """A scikit-learn estimator that can be stored, is shown at no cost, and knows other names."""
 
     equivalents: ClassVar[Mapping[str, str]] = {}
     """The parameters of scikit-learn in terms of those of the model."""
+
+    called: ClassVar[Mapping[str, str]] = CALLED
 
     _costly: ClassVar[frozenset[str]] = frozenset()
     """Properties that are computed when they are asked for."""

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from mercer.display import advice
 from mercer.errors import Advice, InvalidParameter, UnknownParameter
 
 RandomState: TypeAlias = (
@@ -347,26 +347,6 @@ EQUIVALENTS: Mapping[str, str] = {
 
 REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")
 """Those of them that `mercer.sklearn` has, with scikit-learn's parameters."""
-
-
-def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | None = None) -> str:
-    """Return what a name is called here, or the known name that is nearest; empty if none is.
-
-    >>> advice("gausian", ["gaussian", "linear"])
-    'did you mean gaussian?'
-    >>> advice("gamma", ["bandwidth"], {"gamma": "1/(2·bandwidth²)"})
-    'gamma is 1/(2·bandwidth²)'
-    """
-    equivalents = equivalents or {}
-    if name in equivalents:
-        return f"{name} is {equivalents[name]}"
-    names = {candidate.lower(): candidate for candidate in (*equivalents, *known)}
-    near = get_close_matches(name.lower(), names, 1)
-    if not near:
-        return ""
-    meant = names[near[0]]
-    told = f" {meant} is {equivalents[meant]}" if meant in equivalents else ""
-    return f"did you mean {meant}?{told}"
 
 
 def keyword_advice(made: Any, named: Iterable[str]) -> str:

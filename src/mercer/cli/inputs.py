@@ -30,12 +30,13 @@ from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names, row_place
 from mercer.datasets.examples import example, is_example
+from mercer.display import advice
 from mercer.errors import InvalidInput, TooLarge, UnevenRows, UnreadableFile
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import WORD
 from mercer.kernels.tables import columns_read
-from mercer.settings import advice, memory_bytes
+from mercer.settings import memory_bytes
 
 STDIN = "-"
 OF_NUMBERS, OF_FACTORS = ("mean", "pca"), ("mode", "level")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mercer.display import advice
 from mercer.errors import Advice, TooLarge, UnreadableFile
 from mercer.progress import Progress
-from mercer.settings import advice
 
 SMALL = 2**20
 """Bytes below which no ratio of compression is suspicious."""

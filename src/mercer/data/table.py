@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, how_many, is_missing
-from mercer.display import Shown
+from mercer.display import Shown, advice
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.points import read_only
-from mercer.settings import advice
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""

@@ -14,11 +14,11 @@ from mercer.data.frames import row_names
 from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table, entry_place
+from mercer.display import advice
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
 from mercer.kernels.pairs import AllPairs
 from mercer.points import matrix_of
-from mercer.settings import advice
 
 PANEL = 2**22
 """Distances of mixed rows that are added up at a time."""

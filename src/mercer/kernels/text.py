@@ -13,6 +13,7 @@ from math import inf, isfinite
 from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
+from mercer.display import advice
 from mercer.errors import InvalidParameter, WrittenFormError
 from mercer.kernels.base import Kernel, all_kernels, class_of
 from mercer.kernels.graph import Graph
@@ -23,7 +24,7 @@ from mercer.kernels.tables import Columns
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.walks import ContinuousWeisfeilerLehman
 from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
-from mercer.settings import advice, keyword_advice, number
+from mercer.settings import keyword_advice, number
 
 WINDOW = 60  # characters of the text that an error shows, so that they fit on a line
 TOKEN = re.compile(

@@ -153,6 +153,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
 
     Attributes
     ----------
+    n_components_ : how many axes were kept
     inertias_ : the inertia of each axis; weights sum to 1
     inertia_ : the total inertia, exact even when few axes were computed
     eigenvalues_, eigenvectors_ : those of the centred Gram matrix, as in scikit-learn
@@ -441,6 +442,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelStream, KernelModel):
         if isinstance(asked, float) and self._n_features_out:
             values = spectrum.values[: self._n_features_out]
             self._n_features_out = axes_reaching(values, self._whole, asked)
+
+    @property
+    def n_components_(self) -> int:
+        """How many axes were kept: those asked for, or whose share of the inertia was."""
+        check_is_fitted(self)
+        return self._n_features_out
 
     @property
     def _axis_inertias(self) -> Array:
