@@ -313,6 +313,11 @@ def test_missing_categories_are_a_level_of_every_column_that_asks_for_it() -> No
     np.testing.assert_allclose(model.transform(place), model.transform(gone)[1:2], atol=1e-9)
     with pytest.raises(mc.errors.InvalidInput, match="column 'size': 1 of 2 values is missing"):
         mc.Columns(blocks, missing="level").resolve({"team": ["a", "b"], "size": [1.0, np.nan]})
+    with pytest.raises(mc.errors.InvalidInput, match=r"2 of 5 .* missing.*: Columns\(missing='"):
+        mc.Columns(blocks).resolve(gone)
+    without = mc.Columns({"team": mc.kernels.Delta()}, missing="level")
+    with pytest.raises(mc.errors.InvalidInput, match=r"the kernel Category\(\), which alone has"):
+        without.resolve(gone)  # what was asked for is not what to ask for
     with pytest.raises(mc.errors.InvalidParameter, match="missing must be one of error, level"):
         mc.Columns(blocks, missing="mean")
 

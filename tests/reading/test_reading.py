@@ -161,6 +161,32 @@ def test_a_v_test_under_unequal_weights_is_that_of_groups_drawn_at_random() -> N
         near([link.value for link in links], v[:, axis], 1e-12)
 
 
+def test_a_group_that_had_two_v_tests_has_one_and_sentences_say_it() -> None:
+    """It had 3.95 and its complement -2.73: a weighted mean over a deviation made of counts."""
+    rng = np.random.default_rng(7)
+    x, weights = rng.normal(size=(60, 4)), rng.gamma(0.5, size=60) + 1e-3
+    group = rng.permuted(np.repeat(["a", "b"], [15, 45]))
+    model = mc.PCA(4).fit(x, sample_weight=weights)
+    categories = model.supplementary(categories=group).categories
+    assert categories is not None
+    near(categories.v_test[:, 0], [1.370916, -1.370916], 1e-6)
+    F, w, mine = model.individuals_.coordinates[:, 0], model.weights_, group == "a"
+    for inside, before in ((mine, 3.95), (~mine, -2.73)):
+        n = int(inside.sum())
+        mean, spread = np.average(F[inside], weights=w[inside]), np.sqrt(w @ F**2)
+        assert mean / (spread * np.sqrt((60 - n) / (59 * n))) == pytest.approx(before, abs=0.005)
+    far = np.where(F > 1.0, "far", "near")
+    axis = mc.describe_axes(model, {"group": group, "side": far}, level=0.5).axes[0]
+    values = {link.category: link.value for link in axis.links if link.category}
+    near([values["a"], values["b"]], [1.370916, -1.370916], 1e-6)
+    sums = rng.permuted(np.tile(F > 1.0, (20_000, 1)), axis=1) @ (w * F)
+    assert values["far"] == pytest.approx(w[F > 1.0] @ F[F > 1.0] / sums.std(), rel=0.02)
+    linked, chance = axis.sentences
+    assert "on the positive side lies far (v = 2.62)" in linked
+    assert "on the negative side lies near (v = \N{MINUS SIGN}2.62)" in linked
+    assert chance == "Not linked with it beyond chance: group (18 % of its variance)."
+
+
 @pytest.mark.parametrize("shape", [0.4, 0.5, 2.0])
 def test_a_group_at_random_seldom_has_a_v_test_beyond_two(shape: float) -> None:
     rng = np.random.default_rng(11)

@@ -266,7 +266,7 @@ class Columns(Composite):
             column = self.seen_by(name, rows)
             with in_column(name):
                 if not kernel.takes_missing:
-                    refuse_missing(column)
+                    refuse_missing(column, self.missing)
                 children[name] = kernel.resolve(column, weights)
         return self.with_children(children).resolve_rules(rows, weights)
 
@@ -414,8 +414,11 @@ def _spelt(key: Key, name: Name) -> str:
     return f"({', '.join(literal(column, name) for column in key)})"
 
 
-def refuse_missing(column: Points) -> None:
-    """Refuse a column in which something is missing, by its first row."""
+def refuse_missing(column: Points, asked: str) -> None:
+    """Refuse a column in which something is missing, by its first row.
+
+    Where a level was asked for, its kernel is one that has none.
+    """
     parts = column.parts if isinstance(column, Paired) else [column]
     for part in parts:
         if is_array_api_obj(part) and as_numpy(part).dtype.kind not in "fOc":
@@ -424,10 +427,12 @@ def refuse_missing(column: Points) -> None:
         if np.any(holes):
             count, first = int(np.sum(holes)), int(np.argmax(holes))
             level = Advice("missing", "level", "Columns(missing='level')")
+            remedy = f"make a level of missing categories: {level}"
+            if asked == "level":
+                remedy = "read categories by the kernel Category(), which alone has levels"
             raise InvalidInput(
                 f"{count} of {len(holes)} values {'is' if count == 1 else 'are'} missing, the "
-                f"first in {Row(first)}; leave such rows out, impute numbers, or make a level of "
-                f"missing categories: {level}",
+                f"first in {Row(first)}; leave such rows out, impute numbers, or {remedy}",
                 level,
                 Row(first),
             )
