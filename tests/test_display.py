@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -160,6 +161,8 @@ def test_ipython_shows_and_completes(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     from IPython.core.interactiveshell import InteractiveShell
 
+    if find_spec("jedi") is not None:  # which completes nothing where it cannot write to the home
+        monkeypatch.setattr("jedi.settings.cache_directory", str(tmp_path))
     shell: Any = cast(Any, InteractiveShell)(history_length=0)
     shell.user_ns["model"] = fitted("KernelPCA of graphs")
     found, _ = shell.display_formatter.format(shell.user_ns["model"])

@@ -1035,9 +1035,9 @@ def test_the_completion_file_is_that_of_the_parser() -> None:
     ids=["command", "option", "value", "data set"],
 )
 def test_bash_completes_with_it(words: list[str], expected: set[str]) -> None:
-    quoted = " ".join(f"'{word}'" for word in ["mercer", *words])
+    file = shlex.quote(str(ROOT / "completions" / "mercer.bash"))
     program = (
-        f"source {ROOT / 'completions' / 'mercer.bash'}; COMP_WORDS=({quoted}); "
+        f"source {file}; COMP_WORDS=({shlex.join(['mercer', *words])}); "
         f'COMP_CWORD={len(words)}; _mercer; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(

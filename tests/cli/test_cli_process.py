@@ -7,6 +7,7 @@ import os
 import pty
 import resource
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -134,7 +135,7 @@ def test_the_standard_input_is_a_file() -> None:
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    words = " ".join([*COMMAND, "fit", IRIS, "--coords", "-", "-q"])
+    words = shlex.join([*COMMAND, "fit", IRIS, "--coords", "-", "-q"])
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {words} | head -n 1"],
         capture_output=True,
@@ -496,7 +497,7 @@ def test_every_model_saves_itself(model: Any, tmp_path: Path) -> None:
 
 
 def test_help_that_nobody_reads_to_the_end_is_no_error() -> None:
-    words = " ".join([*COMMAND, "fit", "--help"])
+    words = shlex.join([*COMMAND, "fit", "--help"])
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {words} | true"],
         capture_output=True,
