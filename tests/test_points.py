@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -202,6 +202,60 @@ def test_the_door_of_scikit_learn_takes_sparse_rows_as_they_are(kernel: str) -> 
     assert_near(here, there, 1e-10)
 
 
+G = mc.Gaussian(2.0)
+LINEAR = mc.Linear()
+LABELS = np.where(Y > 0.0, "a", "b")
+SHORT: dict[str, Any] = {"permutations": 19, "random_state": 0}
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "hsic": lambda x: mc.hsic(G, LINEAR, x, x, **SHORT).statistic,
+    "unbiased hsic": lambda x: mc.hsic(G, G, x, x, estimator="unbiased", **SHORT).statistic,
+    "alignment": lambda x: mc.alignment(G, LINEAR, x, x, **SHORT).p_value,
+    "rv": lambda x: mc.rv(x, X[:, :3], **SHORT).statistic,
+    "compare_kernels": lambda x: mc.compare_kernels({"G": (G, x), "L": (LINEAR, x)}).alignments,
+    "consensus": lambda x: mc.consensus([G, LINEAR], x).weights,
+    "mean_discrepancy": lambda x: mc.mean_discrepancy(G, x[:20], x[20:], **SHORT).squared,
+    "distance": lambda x: mc.distance(G, x[:3], x),
+    "distance_to_set": lambda x: mc.distance_to_set(G, x[:3], x),
+    "values of a function": lambda x: mc.Function(G, x, Y)(x[:5]),
+    "norm of a sum": lambda x: (mc.Function(G, x, Y) + mc.Function(G, x[:2], [1.0, 2.0])).norm,
+    "mercer_decomposition": lambda x: mc.mercer_decomposition(G, x, 3).values,
+    "bootstrap": lambda x: mc.bootstrap(mc.KernelPCA(2, kernel=G), x, 20, random_state=0).intervals,
+    "bootstrap of a fit": lambda x: (
+        mc.bootstrap(mc.KernelPCA(2, kernel=G).fit(x), replicates=20, random_state=0).inertias
+    ),
+    "jackknife": lambda x: mc.jackknife(mc.KernelPCA(2, kernel=G).fit(x)).errors,
+    "parameter_path": lambda x: (
+        mc.parameter_path(mc.KernelPCA(2, kernel=G), x, "kernel__bandwidth", [1.9, 2.0]).shares
+    ),
+    "permanova": lambda x: mc.permanova(mc.KernelPCA(2, kernel=G).fit(x), LABELS, **SHORT).r2,
+    "supplementary": lambda x: (
+        cast(Any, mc.KernelPCA(2, kernel=G).fit(X).supplementary(individuals=x)).individuals.cos2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_functions_of_points_take_sparse_rows(name: str) -> None:
+    found, expected = (FUNCTIONS[name](data) for data in (S, X))
+    assert_near(np.asarray(found), np.asarray(expected), 1e-9)
+
+
+def test_a_kernel_is_checked_on_sparse_rows_as_far_as_they_can_be_read() -> None:
+    found = mc.check_kernel(G, S)
+    assert found, str(found)
+    said = {check.name: check.outcome for check in found.checks}
+    assert said["points untouched"] == "passed"
+    assert said["slopes"] == "skipped"
+
+
+@pytest.mark.parametrize("model", [mc.ClassicalMDS, mc.StressMDS])
+def test_a_map_of_distances_says_which_model_reads_sparse_rows(model: Any) -> None:
+    with pytest.raises(mc.errors.InvalidInput, match=r"PCA\(n_components\) of sparse rows"):
+        model(2, metric="euclidean").fit(S)
+
+
 def test_rows_are_taken_and_joined() -> None:
     points = as_points(S, "x")
     chosen = take(points, [4, 0])
@@ -231,6 +285,45 @@ def test_a_wide_table_is_never_filled() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 3e8 < 8 * n * p / 20
+
+
+WIDE: dict[str, Callable[[Any, Any], Any]] = {
+    "SVC": lambda x, y: mc.SVC(G).fit(x, y > 0.0).predict(x),
+    "SVR": lambda x, y: mc.SVR(G).fit(x, y).predict(x),
+    "OneClassSVM": lambda x, _: mc.OneClassSVM(G).fit(x).predict(x),
+    "KernelRegression": lambda x, y: mc.KernelRegression(G, 0.1).fit(x, y).predict(x),
+    "KernelRegression with landmarks": lambda x, y: (
+        mc.KernelRegression(G, 0.1, landmarks=9).fit(x, y).predict(x)
+    ),
+    "GaussianProcess": lambda x, y: (
+        mc.GaussianProcess(G, noise_variance=0.1, optimise=False)
+        .fit(x, y)
+        .predict(x, return_std=True)
+    ),
+    "NystromFeatures": lambda x, _: mc.NystromFeatures(9, kernel=G).fit_transform(x),
+    "KernelPCA": lambda x, _: mc.KernelPCA(2, kernel=G).fit(x).transform(x),
+    "KernelCCA": lambda x, _: (
+        mc.KernelCCA(1, kernels=(G, "linear"), penalty=0.1).fit(x, x).transform(x)
+    ),
+    "hsic": lambda x, _: mc.hsic(G, LINEAR, x, x, **SHORT),
+    "mean_discrepancy": lambda x, _: mc.mean_discrepancy(G, x[:99], x[99:], **SHORT),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_no_model_and_no_function_fills_a_wide_table(name: str) -> None:
+    n, p, each = 200, 400_000, 20
+    rng = np.random.default_rng(1)
+    rows, columns = np.repeat(np.arange(n), each), rng.integers(0, p, n * each)
+    wide = sparse.csr_array((rng.uniform(1.0, 2.0, n * each), (rows, columns)), shape=(n, p))
+    tracemalloc.start()
+    try:
+        WIDE[name](wide, rng.standard_normal(n))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5e8 < 8 * n * p / 4  # most of it of the first that imports a module
 
 
 STRINGS = ["".join(RNG.choice(list("acgt"), 12)) for _ in range(30)]

@@ -121,10 +121,10 @@ def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | Non
 class Hinting:
     """A value that says which of its names was meant by one that it does not have.
 
-    ``called`` maps names of other libraries to what stands under them here.
+    ``_called`` maps names of other libraries to what stands under them here.
 
     >>> class Result(Hinting):
-    ...     called = {"lambdas_": "eigenvalues_"}
+    ...     _called = {"lambdas_": "eigenvalues_"}
     ...     eigenvalues_ = (2.0, 1.0)
     >>> Result().eigenvals_
     Traceback (most recent call last):
@@ -137,7 +137,7 @@ class Hinting:
     """
 
     __slots__ = ()
-    called: ClassVar[Mapping[str, str]] = {}
+    _called: ClassVar[Mapping[str, str]] = {}
 
     if not TYPE_CHECKING:  # a checker of types would take every name to exist
 
@@ -145,7 +145,9 @@ class Hinting:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # which says why it has no value
             known = [known for known in object.__dir__(self) if not known.startswith("_")]
-            there = {other: meant for other, meant in self.called.items() if _first(meant) in known}
+            there = {
+                other: meant for other, meant in self._called.items() if _first(meant) in known
+            }
             hint = advice(name, known, there)
             plain = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(f"{plain}{'; ' if hint else ''}{hint}", name=name)

@@ -362,7 +362,7 @@ class Model(Hinting, BaseEstimator):
     equivalents: ClassVar[Mapping[str, str]] = {}
     """The parameters of scikit-learn in terms of those of the model."""
 
-    called: ClassVar[Mapping[str, str]] = CALLED
+    _called: ClassVar[Mapping[str, str]] = CALLED
 
     _costly: ClassVar[frozenset[str]] = frozenset()
     """Properties that are computed when they are asked for."""
@@ -553,10 +553,10 @@ class KernelModel(Computing):
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
             return points
-        if sparse.issparse(X) and kernel is not None:
+        if (sparse.issparse(X) or isinstance(X, SparseRows)) and kernel is not None:
             if not kernel.reads_sparse:
                 refuse_sparse(X, "X")
-            rows = sparse_rows(X)
+            rows = sparse_rows(X.matrix if isinstance(X, SparseRows) else X)
             register(self, given, rows, reset=reset)
             return SparseRows(rows, getattr(X, "dtype", None))
         if lies_on_disk(X) and not self._is_precomputed:

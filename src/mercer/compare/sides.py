@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mercer.kernels.given import Precomputed
 from mercer.kernels.text import kernel as read
 from mercer.operators import shares
 from mercer.points import (
+    SparseRows,
     as_points,
     lies_on_disk,
     take,
@@ -89,7 +90,8 @@ def side(kernel: Any, points: Points | None, name: str, sample_weight: Any = Non
         raise InvalidInput(f"{name} is a kernel and has no points: give them, or its Gram matrix")
     k = as_kernel(kernel)
     found = present(as_points(points, f"the points of {name}"), sample_weight)
-    if k.reads_vectors and not lies_on_disk(found):
+    is_sparse = isinstance(found, SparseRows) and k.reads_sparse
+    if k.reads_vectors and not lies_on_disk(found) and not is_sparse:
         found = as_numpy(vectors(found, f"the points of {name}"))
     gram = Gram(k, found)
     gram.refuse_no_kernel()
@@ -115,13 +117,19 @@ def scale_gram(gram: Gram) -> Gram:
     >>> float(scale_gram(Gram(Linear(), np.array([[1e200], [3e200]]))).dense().max())
     1.0
     """
-    x = gram.x
-    if not gram.kernel.is_linear or not isinstance(x, np.ndarray) or lies_on_disk(x):
+    if not _is_of_vectors(gram):
         return gram
+    x = cast(Array, gram.x)
     unit = float(np.max(np.abs(x), initial=0.0))
     if unit == 0.0 or 1.0 / SAFE < unit < SAFE:
         return gram
     return Gram(gram.kernel, x / unit, engine=gram.engine, tile=gram.tile)
+
+
+def _is_of_vectors(gram: Gram) -> bool:
+    """Whether a matrix is that of inner products of rows in memory, which can be moved."""
+    is_table = isinstance(gram.x, np.ndarray) and not lies_on_disk(gram.x)
+    return gram.kernel.is_linear and is_table
 
 
 def _is_kernel(given: Any) -> bool:
@@ -287,9 +295,9 @@ def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
 
 def shift_gram(gram: Gram, weights: Array) -> Gram:
     """Return the matrix of centred points where the kernel is linear: centring it is the same."""
-    x = gram.x
-    if not gram.kernel.is_linear or not isinstance(x, np.ndarray) or lies_on_disk(x):
+    if not _is_of_vectors(gram):
         return gram
+    x = cast(Array, gram.x)
     rows = x.reshape(len(x), -1)
     return Gram(gram.kernel, rows - weights @ rows, engine=gram.engine, tile=gram.tile)
 
@@ -330,8 +338,8 @@ class CentredSide:
 def noise(gram: Gram) -> float:
     """Return the size of an entry of the centred matrix that rounding may have left of zero.
 
-    Points of a linear kernel are centred before they are multiplied: their products are then off
+    Vectors of a linear kernel are centred before they are multiplied: their products are then off
     by a square of the rounding.
     """
     largest = float(np.max(np.abs(gram.diag()), initial=0.0))
-    return (VALUE_ROUNDING**2 if gram.kernel.is_linear else VALUE_ROUNDING) * largest
+    return (VALUE_ROUNDING**2 if _is_of_vectors(gram) else VALUE_ROUNDING) * largest

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
@@ -96,7 +97,13 @@ def read_named(model: Any, X: Any, metric: str, *, reset: bool) -> Array:
 
 def read_points(model: Any, X: Any, *, reset: bool) -> Array:
     """Return points as the rows of an array, what is not finite refused by its place."""
-    x = numbers_of(matrix_of(X))
+    given = matrix_of(X)
+    if issparse(given):
+        raise InvalidInput(
+            "X is a sparse matrix, and a map of distances reads a table: PCA(n_components) of "
+            "sparse rows has the same axes, and precomputed distances are read from any points"
+        )
+    x = numbers_of(given)
     refuse_non_finite(x, "X", columns=column_names(X))
     register(model, X, x, reset=reset)
     return x.astype(np.float64, copy=False)

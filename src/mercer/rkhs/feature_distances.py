@@ -37,8 +37,10 @@ from mercer.kernels.text import kernel as read
 from mercer.operators import shares
 from mercer.points import (
     Paired,
+    SparseRows,
     as_points,
 )
+from mercer.points import join_points as join_sparse
 from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.rkhs.limits import Limits
@@ -65,6 +67,8 @@ def join_points(x: Points, y: Points) -> Points:
     """
     if isinstance(x, Paired) and isinstance(y, Paired) and len(x.parts) == len(y.parts):
         return Paired(*(join_points(a, b) for a, b in zip(x.parts, y.parts, strict=True)))
+    if isinstance(x, SparseRows) or isinstance(y, SparseRows):
+        return join_sparse(x, y)
     x, y = rows_of(x), rows_of(y)
     if not (is_array_api_obj(x) or is_array_api_obj(y)):
         return (*members(x), *members(y))

@@ -11,6 +11,7 @@ that grows beyond all bounds with n (Kroese et al., chapter 6, without those two
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Complex
@@ -18,6 +19,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
+from scipy.sparse import issparse
 
 from mercer.check import (
     UNIT,
@@ -40,6 +42,7 @@ from mercer.kernels.pairs import Aligned, AllPairs
 from mercer.kernels.text import kernel as read
 from mercer.points import (
     Paired,
+    SparseRows,
     as_points,
 )
 from mercer.rkhs.feature_distances import KERNEL_ROUNDING, join_points, kernel_values
@@ -279,6 +282,8 @@ def unchangeable_points(points: Points) -> Points:
         return copy
     if isinstance(points, Paired):
         return Paired(*(unchangeable_points(part) for part in points.parts))
+    if isinstance(points, SparseRows) or issparse(points):
+        return as_points(deepcopy(points), "points")
     if is_array_api_obj(points):
         copied: Points = namespace(points).asarray(points, copy=True)
         return copied
