@@ -27,13 +27,14 @@ from mercer.cli import main
 from mercer.data.table import Table
 from mercer.datasets.examples import EXAMPLES, NETWORKS
 from mercer.explorer import live, server
-from mercer.explorer.answers import analysis_of, answer, slide, straight_of
+from mercer.explorer.answers import analysis_of, answer, straight_of
 from mercer.explorer.cards import feature_distances
 from mercer.explorer.code_of_state import code_of, command_of
 from mercer.explorer.limits import Limits
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import Desk, application
 from mercer.explorer.sessions import House, Job, Superseded
+from mercer.explorer.slider import slide
 from mercer.explorer.source import Source, of_file, source_of
 from mercer.explorer.state import METHODS, State, arrange_table
 from mercer.page.subject import subject_of
@@ -603,7 +604,7 @@ def test_a_bug_is_told_without_its_traceback(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("secret place")
 
-    monkeypatch.setattr("mercer.explorer.answers.verdict", broken)
+    monkeypatch.setattr("mercer.explorer.verdict.verdict", broken)
     found = client.ask("kernel", {"text": "linear()"})
     assert found.status_code == 500
     assert "bug" in found.json()["error"]

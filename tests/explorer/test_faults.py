@@ -17,7 +17,7 @@ import pytest
 
 import mercer as mc
 from mercer.cli import main
-from mercer.explorer import server, sessions
+from mercer.explorer import guard, server, sessions
 from mercer.explorer.limits import Limits
 from mercer.explorer.running import is_local
 from mercer.explorer.server import application
@@ -268,7 +268,7 @@ def no_token_or_another(place: Place) -> None:
 @fault(21)
 def other_machines_without_the_token(place: Place) -> None:
     assert not is_local("0.0.0.0")
-    app = application(token=TOKEN, hosts=(*server.LOCAL, "10.0.0.7"))
+    app = application(token=TOKEN, hosts=(*guard.LOCAL, "10.0.0.7"))
     raw = testclient.TestClient(app, base_url="http://10.0.0.7:8080")
     is_refused(raw.post("/api/visit"), 403)
     assert raw.get("/").status_code == 403
@@ -377,7 +377,7 @@ def test_every_route_answers_with_what_it_must_have() -> None:
         answer = client.ask(path.removeprefix("/api/"), question)
         assert answer.status_code == 200, (path, answer.text[:300])
         assert has in answer.json(), path
-        for name, value in server.HEADERS.items():
+        for name, value in guard.HEADERS.items():
             assert answer.headers[name] == value
         assert client.raw.get(path, headers=client.headers).status_code == 405
         assert client.raw.post(path).status_code == 403

@@ -13,7 +13,8 @@ import pytest
 import mercer as mc
 from mercer.data.table import Table
 from mercer.explorer import live
-from mercer.explorer.server import NOTEBOOKS, application
+from mercer.explorer.guard import NOTEBOOKS
+from mercer.explorer.server import application
 from mercer.explorer.sessions import House, Visitor
 from mercer.explorer.source import Source
 

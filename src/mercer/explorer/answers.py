@@ -1,4 +1,4 @@
-"""What the explorer answers: the analysis of a state, a map that slides, functions, verdicts."""
+"""What the explorer answers: the analysis of a state, an axis as a function, columns, reports."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from mercer.analysis import Analysis, Fate, Proposal, completed, curved_model, p
 from mercer.analysis.choice import NAMES
 from mercer.analysis.doubts import Doubt
 from mercer.analysis.evidence import SAME, evidence_of
-from mercer.check import Array
 from mercer.data import rows
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.display import listing
-from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
+from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.explorer.code_of_state import code_of, command_of, own_kernel
 from mercer.explorer.limits import Limits
 from mercer.explorer.networks import KERNEL, Networks
 from mercer.explorer.source import Source, holds
-from mercer.explorer.state import AXES, State, arrange_table, kernel_of
+from mercer.explorer.state import AXES, State, arrange_table, bandwidth_in, kernel_of
 from mercer.explorer.words import in_words, refused_uses, ways
-from mercer.kernels.base import Kernel, Kind, parameters
-from mercer.kernels.definite import positive_definite
+from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.radial import Gaussian
-from mercer.page.data import clean_remark, describe, space_value
+from mercer.page.data import clean_remark, describe
 from mercer.page.panels import map_sections, rows_to_show
 from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
@@ -44,9 +42,6 @@ from mercer.progress import Progress
 
 FUNCTION = 45
 """Places on each side of the grid on which an axis is drawn as a function of two variables."""
-
-WITNESSES, NAMED = 60, 6
-"""Individuals on which a kernel without a proof is tested, and those of a witness that are told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +110,14 @@ def proposal_of(source: Source, state: State) -> Proposal:
     data = source.data
     if isinstance(data, Networks):
         kernel = kernel_of(own_kernel(state) or KERNEL)
-        _refuse_other_points(kernel, source)
+        refuse_other_points(kernel, source)
         said = f"{count_of(len(data), 'network')}: {NAMES['kpca']} with {kernel}."
         doubts = tuple(Doubt("edges", note, "networks") for note in data.notes)
         return Proposal("kpca", data, False, (), doubts, said, (), kernel, True)
     if isinstance(data, Sequences):
         chosen = own_kernel(state)
         if chosen is not None:
-            _refuse_other_points(kernel_of(chosen), source)
+            refuse_other_points(kernel_of(chosen), source)
         return propose(data, kernel=chosen)
     if not isinstance(data, Table):
         return propose(data, method=state.method)
@@ -132,7 +127,7 @@ def proposal_of(source: Source, state: State) -> Proposal:
     return propose(table, **asked)
 
 
-def _refuse_other_points(kernel: Kernel, source: Source) -> None:
+def refuse_other_points(kernel: Kernel, source: Source) -> None:
     """Refuse a kernel of numbers for sequences and networks."""
     if kernel.reads_vectors or kernel.reads_rows:
         raise InvalidParameter(
@@ -359,76 +354,6 @@ def _landmarks(made: Analysis) -> list[dict[str, Any]]:
     return [{"text": said, "ways": [{"label": f"Compute exactly, {time}", "set": {"exact": True}}]}]
 
 
-def bandwidth_in(kernel: Kernel) -> float | None:
-    """Return the first bandwidth of a kernel, None where it has none or a rule finds it.
-
-    >>> bandwidth_in(kernel_of("2 * gaussian(3.0)")), bandwidth_in(kernel_of("linear()"))
-    (3.0, None)
-    """
-    found = parameters(kernel).items()
-    widths = [value for name, value in found if name.split("__")[-1] == "bandwidth"]
-    return float(np.max(widths[0])) if widths and not isinstance(widths[0], str) else None
-
-
-def slide(
-    straight: Straight,
-    state: State,
-    tell: Progress | None = None,
-    before: Array | None = None,
-) -> tuple[dict[str, Any], Array]:
-    """Return the curved map of another bandwidth: exact, or of a sample that carries the others.
-
-    The individuals are those of `answer`; ``exact`` says whether all of them made the axes. The
-    map is turned to lie as near as it can to that of ``before``, as it is drawn while the slider
-    moves; its coordinates stand beside it.
-    """
-    proposal, points = straight.proposal, straight.proposal.points
-    kernel = kernel_of(state.kernel, state.bandwidth)
-    is_exact = len(points) <= KernelPCA.limits.stored
-    model = curved_model(proposal, straight.model, random_state=0, kernel=kernel, tell=tell)
-    if model is None:
-        raise InvalidInput("the kernel sees no difference between the individuals")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        subject = subject_of(model, points)
-        space = space_value(subject, rows_to_show(subject, Limits.points))
-    turn = turned(subject.coordinates, before)
-    for place in (space, space["passive"], *space["linked"].values()):
-        if place is not None:
-            place["coordinates"] = _turn(place["coordinates"], turn)
-    shares = np.zeros(0) if subject.shares is None else subject.shares
-    found = {"space": space, "shares": shares.tolist(), "exact": is_exact}
-    return found, np.column_stack(_turn(list(subject.coordinates.T), turn))
-
-
-def turned(now: Array, before: Array | None) -> Array:
-    r"""Return the rotation or reflection R that brings a map nearest to another, ‖F R − G‖ least.
-
-    With F'G = U S V', R = UV' (Schönemann 1966). Axes that the other map lacks stay as they are.
-
-    >>> turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> F = np.array([[2.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
-    >>> np.allclose(turned(F, F @ turn), turn)
-    True
-    """
-    size = now.shape[1]
-    found = np.eye(size)
-    if before is not None and len(before) == len(now):
-        k = min(size, before.shape[1])
-        left, _, right = np.linalg.svd(now[:, :k].T @ before[:, :k])
-        found[:k, :k] = left @ right
-    return found
-
-
-def _turn(columns: Sequence[Any], turn: Array) -> list[Any]:
-    """Return coordinates, a list of axes, after a rotation."""
-    size = len(columns)
-    if size == 0:
-        return list(columns)
-    moved = np.column_stack([np.asarray(c, float) for c in columns]) @ turn[:size, :size]
-    return list(moved.T)
-
-
 def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, Any]:
     """Return an axis of the curved map as a function of two variables, to be drawn as contours.
 
@@ -472,73 +397,6 @@ def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, An
         "on": [clean(n) for n in (panel.x.title, panel.y.title) if n in names],
         "variables": [clean(name) for name in names],
         "notes": ["Coordinate on the axis of an individual with these values.", *held],
-    }
-
-
-def verdict(text: str, source: Source | None) -> dict[str, Any]:
-    """Return what can be said of a written kernel: its verdict and its proof, or its error.
-
-    >>> found = verdict("gaussian(1.0) - linear()", None)
-    >>> found["ok"], found["at"]
-    (False, 14)
-    >>> verdict("2 * gaussian(3)", None)["written"]
-    '2.0 * gaussian(bandwidth=3.0)'
-    """
-    try:
-        kernel = kernel_of(text)
-    except (WrittenFormError, MercerError) as error:
-        lines = str(error).splitlines() or [""]
-        where = lines[-1].find("^") if len(lines) > 2 else -1
-        at = max(where - 4, 0) if where >= 0 else None
-        said = clean(lines[0][:1].upper() + lines[0][1:], 500)
-        return {"ok": False, "said": said, "at": at, "proof": []}
-    proof = [clean(rule, 300) for rule in kernel.proof.split("; ") if rule]
-    found: dict[str, Any] = {"ok": True, "written": clean(str(kernel), 2_000), "proof": proof}
-    found |= {"at": None, "witness": None}
-    has_width = any(k.split("__")[-1] == "bandwidth" for k in parameters(kernel))
-    found["has_bandwidth"] = has_width
-    if kernel.kind is Kind.SIMILARITY:
-        return {**found, **_witness(kernel, source)}
-    if source is not None and isinstance(source.data, Sequences | Networks):
-        try:
-            _refuse_other_points(kernel, source)
-        except MercerError as error:
-            return {**found, "ok": False, "said": clean(str(error)[:1].upper() + str(error)[1:])}
-    said = f"{kernel.kind.value}, by rule"
-    return {**found, "said": said[:1].upper() + said[1:]}
-
-
-def _witness(kernel: Kernel, source: Source | None) -> dict[str, Any]:
-    """Return whether some of the individuals refute that a similarity is a kernel, and which."""
-    said = "A similarity, of which nothing is proved: it has no map"
-    table = None if source is None else source.data
-    if not isinstance(table, Table) or not table.active:
-        return {"ok": False, "said": said}
-    x = table.matrix()
-    kept = np.flatnonzero(np.all(np.isfinite(x), axis=1))[:WITNESSES]
-    spreads = np.std(x[kept], axis=0) if len(kept) else np.ones(x.shape[1])
-    points = (x[kept] - x[kept].mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
-    try:
-        tested = positive_definite(kernel, points)
-    except MercerError as error:
-        return {"ok": False, "said": f"{said}. {clean(error, 300)}"}
-    found = tested.witness
-    if found is None:
-        said = f"{said}. No {count_of(len(kept), 'individual')} refute it, which is no proof"
-        return {"ok": False, "said": said}
-    names = table.row_names or tuple(str(i + 1) for i in range(len(table)))
-    rows_of = [int(kept[i]) for i in found.indices]
-    parts = sorted(zip(rows_of, found.coefficients, strict=True), key=lambda p: -abs(p[1]))
-    witness = {
-        "value": float(found.value),
-        "rows": [{"name": clean(names[i]), "weight": float(c.real)} for i, c in parts[:NAMED]],
-        "count": len(parts),
-    }
-    return {
-        "ok": False,
-        "said": "Not positive definite, so it has no map: weighted so, these individuals have a "
-        "negative square",
-        "witness": witness,
     }
 
 

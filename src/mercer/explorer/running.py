@@ -13,7 +13,8 @@ from threading import Thread, Timer
 from typing import TYPE_CHECKING, Any
 
 from mercer.errors import InvalidParameter
-from mercer.explorer.server import LOCAL, application, needed
+from mercer.explorer.guard import LOCAL
+from mercer.explorer.server import application, needed
 from mercer.explorer.sessions import House
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mercer.errors import MercerError, MissingExtra, TooLarge
+from mercer.explorer.guard import LOCAL, Guard, refusal
 from mercer.explorer.sessions import House, Superseded, Visitor, quiet, refined_key
 from mercer.progress import Progress, hearing
 
@@ -54,37 +55,6 @@ MODULES = tuple(name for name in FILES if name.endswith(".js") and name != BEGIN
 MOST_FILES, LAST = 10_000, 12
 """Files that are dropped at once, and residuals that are told."""
 
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    ]
-)
-"""Only what this server hands out runs, and nothing else is asked."""
-
-NOTEBOOKS = (
-    *("http://localhost:*", "http://127.0.0.1:*", "https://localhost:*", "https://127.0.0.1:*"),
-    "vscode-webview:",
-)
-"""Pages of this machine that may show the explorer of a notebook in a frame."""
-
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-
-LOCAL = ("127.0.0.1", "localhost", "[::1]")
-"""The names of this machine."""
 
 TALK = logging.getLogger("mercer.explorer")
 
@@ -102,84 +72,6 @@ class Ended(Refused):
 
     def __init__(self) -> None:
         super().__init__(503, "the server was ended")
-
-
-class Guard:
-    """The checks of every request (host, origin, token), and the headers of every answer."""
-
-    def __init__(
-        self, app: Any, token: str, hosts: tuple[str, ...], *, is_embedded: bool = False
-    ) -> None:
-        self.app, self.token, self.hosts, self.is_embedded = app, token, hosts, is_embedded
-        self.headers = dict(HEADERS)
-        if is_embedded:
-            allowed = POLICY.replace(
-                "frame-ancestors 'none'", f"frame-ancestors {' '.join(NOTEBOOKS)}"
-            )
-            self.headers["content-security-policy"] = allowed
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
-            return
-        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
-
-        async def marked(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                own = [(k.encode(), v.encode()) for k, v in self.headers.items()]
-                message = {**message, "headers": [*message["headers"], *own]}
-            await send(message)
-
-        refused = self._refused(scope, headers)
-        if refused is None:
-            await self.app(scope, receive, marked)
-        else:
-            await _told(*refused)(scope, receive, marked)
-
-    def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Return the status and the reason of a request that is not heard."""
-        host = headers.get("host", "")
-        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-        if name not in self.hosts:
-            return 400, "this server does not answer to that name"
-        origin = headers.get("origin")
-        if self.is_embedded and scope["method"] == "GET" and scope["path"] == "/alive":
-            # It says that it is there to those who know the token, and may show it, and no more.
-            is_heard = origin is None or is_notebook(origin)
-            return None if is_heard else (403, "another page asks: only a notebook's may")
-        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return 403, "another page asks: only the explorer's own may"
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            # A link from elsewhere may open the page itself, which shows nothing without the token.
-            is_visit = scope["method"] == "GET" and scope["path"] == "/"
-            if not is_visit:
-                return 403, "another page asks: only the explorer's own may"
-        if scope["path"].startswith("/api/"):
-            given = headers.get("mercer-token", "")
-            if not compare_digest(given.encode(), self.token.encode()):
-                return 403, "the token is missing or wrong: open the address that mercer printed"
-        return None
-
-
-def is_notebook(origin: str) -> bool:
-    """Whether pages of an origin may show the explorer of a notebook.
-
-    >>> is_notebook("http://localhost:8888"), is_notebook("http://localhost.example:8888")
-    (True, False)
-    """
-    scheme, _, place = origin.partition("://")
-    name, _, port = place.partition(":")
-    is_port = port == "" or port.isdecimal()
-    return bool(place) and (
-        f"{scheme}:" in NOTEBOOKS or is_port and f"{scheme}://{name}:*" in NOTEBOOKS
-    )
-
-
-def _told(status: int, text: str, **more: Any) -> Any:
-    from starlette.responses import JSONResponse
-
-    return JSONResponse({"error": text, **more}, status)
 
 
 def application(
@@ -308,7 +200,7 @@ class Desk:
 
         given = request.query_params.get("token", "")
         if not compare_digest(given.encode(), self.token.encode()):
-            return _told(403, "the token is missing or wrong")
+            return refusal(403, "the token is missing or wrong")
         origin = request.headers.get("origin")  # which the guard has heard
         allowed = {} if origin is None else {"access-control-allow-origin": origin}
         return Response("mercer", headers={**allowed, "vary": "origin"})
@@ -324,7 +216,7 @@ class Desk:
 
         name = request.path_params["name"]
         if name not in FILES:
-            return _told(404, "there is no such file")
+            return refusal(404, "there is no such file")
         text = _text(FILES[name], name)
         kind = "text/css" if name.endswith(".css") else "text/javascript"
         return Response(text, media_type=kind)
@@ -363,23 +255,25 @@ class Desk:
         """Return an error as an answer: what, why, and what a visitor can press."""
         advice = tuple(getattr(error, "advice", ()))
         if isinstance(error, Refused):
-            return _told(error.status, str(error))
+            return refusal(error.status, str(error))
         if isinstance(error, Superseded):  # no error: the page has asked something else since
             from starlette.responses import Response
 
             return Response(status_code=204)
         if isinstance(error, TooLarge):
-            return _told(413, _clean(error, 1_000))
+            return refusal(413, _clean(error, 1_000))
         if isinstance(error, MissingExtra):
-            return _told(501, _clean(error, 1_000))
+            return refusal(501, _clean(error, 1_000))
         if isinstance(error, MercerError):
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
             words = import_module("mercer.explorer.words")
-            return _told(422, _clean(words.in_words(first, advice), 1_500), ways=words.ways(advice))
+            return refusal(
+                422, _clean(words.in_words(first, advice), 1_500), ways=words.ways(advice)
+            )
         if isinstance(error, MemoryError):
-            return _told(413, "there is not enough memory for this")
+            return refusal(413, "there is not enough memory for this")
         TALK.exception("a question was not answered")
-        return _told(
+        return refusal(
             500,
             f"this is a bug in mercer, not a mistake of yours ({type(error).__name__}): please "
             "report it with what stands where mercer serve was started",
@@ -518,7 +412,9 @@ class Desk:
                 if before is None and study.subject is not None:
                     before = study.subject.coordinates
                 straight = study.straight_map(state, tell)
-                found, drawn = _answers().slide(straight, state, tell, before)
+                found, drawn = import_module("mercer.explorer.slider").slide(
+                    straight, state, tell, before
+                )
                 return _embedded(found), drawn
 
         page, study.drawn = await self._worked(request, visitor, "slide", work)
@@ -585,7 +481,7 @@ class Desk:
 
         def work(_: Progress) -> Any:
             with quiet():
-                return _answers().verdict(text, study.source)
+                return import_module("mercer.explorer.verdict").verdict(text, study.source)
 
         return await self._worked(request, visitor, "kernel", work)
 

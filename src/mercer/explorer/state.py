@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError
-from mercer.kernels.base import Kernel, with_parameters
+from mercer.kernels.base import Kernel, parameters, with_parameters
 from mercer.kernels.text import kernel as kernel_from
 from mercer.settings import number
 
@@ -288,3 +288,14 @@ def _with_factors(table: Table, names: list[str]) -> Table:
     """Return a table in which some columns of labels are factors."""
     roles = zip(table.names, table.roles, strict=True)
     return replace(table, roles=tuple(Role.FACTOR if n in names else r for n, r in roles))
+
+
+def bandwidth_in(kernel: Kernel) -> float | None:
+    """Return the first bandwidth of a kernel, None where it has none or a rule finds it.
+
+    >>> bandwidth_in(kernel_of("2 * gaussian(3.0)")), bandwidth_in(kernel_of("linear()"))
+    (3.0, None)
+    """
+    found = parameters(kernel).items()
+    widths = [value for name, value in found if name.split("__")[-1] == "bandwidth"]
+    return float(np.max(widths[0])) if widths and not isinstance(widths[0], str) else None
