@@ -20,6 +20,7 @@ from mercer.data import open_points
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, NotANumber
 from mercer.estimator import as_kernel, numbers_of
+from mercer.gp.limits import Limits as GPLimits
 from tests.fitted import MODELS as EVERY_MODEL
 
 RNG = np.random.default_rng(2)
@@ -446,6 +447,20 @@ def test_predictions_at_float32_are_float32(name: str) -> None:
         assert predict(data[:4], return_std=True)[1].dtype == np.float32
     if name == "process":
         assert predict(data[:4], return_cov=True)[1].dtype == np.float32
+
+
+@pytest.mark.parametrize("stored", [0, 100])
+def test_deviations_at_float32_are_those_of_double_precision(
+    stored: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """k(x, x) was rounded to single precision: of small ones nothing was left."""
+    monkeypatch.setattr(mc.GaussianProcess, "limits", GPLimits(stored=stored))
+    process = mc.GaussianProcess(1.44 * mc.Gaussian(3.0), noise_variance=1e-9, optimise=False)
+    fitted = process.fit(SINGLE, np.sin(SINGLE[:, 0]))
+    _, expected = fitted.predict(SINGLE.astype(float), return_std=True)
+    _, found = fitted.predict(SINGLE, return_std=True)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=2e-7)
 
 
 VALUES = [

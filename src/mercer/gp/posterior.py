@@ -17,7 +17,7 @@ from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
 from mercer.gp.likelihood import Conditioned, NoisyObservations
 from mercer.gp.parameters import TOL
-from mercer.gram import Gram
+from mercer.gram import Gram, in_doubles
 from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of, spelled
 from mercer.solve import Explained, Saddle
@@ -190,7 +190,7 @@ class Predictive:
 
     def _part(self, points: Points, functions: Array) -> Array:
         n = len(self.data)
-        own = np.asarray(self.kernel.diag(points), dtype=float)
+        own = np.asarray(self.kernel.diag(in_doubles(points)), dtype=float)
         cross = Gram(self.kernel, self.data.points, points).dense()
         white = self.state.whitened(cross)
         variance = own - np.sum(white * white, axis=0)
@@ -264,7 +264,7 @@ class IterativePredictive:
         of = self._explained()
         parts = []
         for rows in chunks(len(points), of.count):
-            own = np.asarray(self.kernel.diag(points[rows]), dtype=float)
+            own = np.asarray(self.kernel.diag(in_doubles(points[rows])), dtype=float)
             k = Gram(self.kernel, self.data.points, points[rows]).dense()
             found = of.variances(own, k, functions[rows].T)
             parts.append(check_variance(found, own, len(self.data)))
