@@ -251,6 +251,8 @@ def test_attributes_that_nobody_reads_are_told() -> None:
         mc.kernels.WeisfeilerLehman(1)([molecule()])
     quiet = Networkx({"x": {"name": "a"}, "y": {"name": "b"}}, [("x", "y", {"weight": 2.0})], False)
     assert Graph.read(quiet) == Graph([(0, 1)], weights=[2.0])
+    lengths = Networkx({"x": {}, "y": {}}, [("x", "y", {"length": 2.0})], False)
+    assert Graph.read(lengths, weight="length") == Graph([(0, 1)], weights=[2.0])  # which is read
 
 
 def test_attributes_that_only_some_have_are_refused() -> None:

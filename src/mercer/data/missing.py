@@ -62,7 +62,12 @@ def policies(missing: Any) -> Policies:
         )
     known = {"number": NUMBERS, "factor": FACTORS}
     for role, word in missing.items():
-        if role not in known or word not in known[role]:
+        if role not in known:
+            raise InvalidParameter(
+                f"missing: {role!r:.40} is not a kind of column: a mapping says what happens to "
+                "every 'number' and every 'factor', as {'number': 'mean', 'factor': 'level'}"
+            )
+        if word not in known[role]:
             raise InvalidParameter(
                 f"missing: {role!r:.40} cannot be {word!r:.40}; a number is one of "
                 f"{', '.join(NUMBERS)}, a factor one of {', '.join(FACTORS)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from mercer.display import warn
@@ -89,7 +89,7 @@ def _parts(
     if names.label == AUTO and found["labels"] is None and found["attributes"] is None:
         _say_unread(nodes, "node", "label")
     if names.edge_label == AUTO and found["edge_labels"] is None:
-        _say_unread(links, "edge", "edge_label")
+        _say_unread(links, "edge", "edge_label", {str(names.weight)})
     return found
 
 
@@ -120,9 +120,12 @@ def _attribute(
     return [data[key] for data in parts]
 
 
-def _say_unread(parts: list[dict[str, Any]], what: str, parameter: str) -> None:
+def _say_unread(
+    parts: list[dict[str, Any]], what: str, parameter: str, read: Collection[str] = ()
+) -> None:
     """Say that there are attributes and none is read: labels make all the difference."""
-    others = {name for data in parts for name in data} - IDENTITIES - {"weight", "attributes"}
+    known = IDENTITIES | {"weight", "attributes"} | set(read)
+    others = {name for data in parts for name in data} - known
     if others:
         first = min(others)
         warn(
