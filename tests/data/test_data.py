@@ -660,7 +660,7 @@ def test_words_name_rows_before_the_numbers_that_count_them(tmp_path: Path, head
     assert table.active == ("x",)
     (counted,) = (fate for fate in mc.analyse(table, method="pca").fates if fate.name == head)
     assert counted.use == "ignored"
-    assert "count the rows" in counted.reason
+    assert "numbers the rows" in counted.reason
 
 
 @pytest.mark.parametrize(

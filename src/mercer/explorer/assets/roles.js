@@ -29,7 +29,7 @@ mercer.put = (name, use) => {
 
 // Why a column is left out, in a word or two; the whole stands where the pointer rests.
 mercer.reason = (why) => {
-  const known = [[/have the same/, "one value"], [/dates/, "dates"], [/texts/, "texts"], [/count the rows/, "row numbers"]];
+  const known = [[/have the same/, "one value"], [/dates/, "dates"], [/texts/, "texts"], [/numbers the rows/, "row numbers"]];
   return known.find(([pattern]) => pattern.test(why))?.[1] ?? "";
 };
 
