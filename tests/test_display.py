@@ -287,7 +287,7 @@ OF_MANY: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "individuals at the barycentre": (
         lambda: mc.PCA(1).fit(np.r_[np.zeros(60), -1.0, 1.0][:, None]).individuals_.cos2,
-        "individuals are: 0 to 59",
+        "at the barycentre: 0 to 59",
     ),
     "variables that are constant": (
         lambda: mc.PCA(1).fit(SAME).variables_,

@@ -202,7 +202,7 @@ def test_a_sparse_table_is_taken_as_it_is_or_refused_by_name() -> None:
             if name in ("PCA", "standardised", "linear", "gaussian"):
                 near(model(data), model(dense), 1e-12)
             else:
-                with pytest.raises(mc.errors.InvalidInput, match=r"sparse.*X\.toarray\(\)"):
+                with pytest.raises(mc.errors.InvalidInput, match="sparse"):
                     model(data)
 
 

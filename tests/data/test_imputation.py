@@ -182,7 +182,7 @@ def test_doubts_say_how_far_numbers_that_were_put_in_vary() -> None:
         assert found is not None
         spreads.append(found)
         said = [doubt.text for doubt in mc.analyse(table).doubts if doubt.kind == "missing"]
-        assert f"plausible numbers vary there by {found:.2f} standard deviations" in said[0]
+        assert f"plausible values vary by {found:.2f} standard deviations" in said[0]
     assert spreads[0] < 0.15
     assert 0.5 < spreads[1] < 1.2
     few = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")

@@ -115,5 +115,5 @@ def test_a_model_that_was_fitted_there_is_tested_there(client: Any) -> None:
 
 def test_what_cannot_leave_this_process_is_named(client: Any) -> None:
     lock = Lock()
-    with pytest.raises(ClusterFailed, match=r"cannot be sent to them: TypeError.*lock"):
+    with pytest.raises(ClusterFailed, match=r"cannot be sent to the workers: TypeError.*lock"):
         list(Cluster(client).in_order(lambda item, _: lock.locked(), [0]))

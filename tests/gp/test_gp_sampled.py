@@ -367,7 +367,7 @@ def test_what_iteration_cannot_do_is_refused(many: None, smooth: mc.GaussianProc
         mc.GaussianProcess(mc.kernels.NegativeDistance(1.0), mean="constant", random_state=0).fit(
             X, Y
         )
-    with pytest.raises(mc.errors.InvalidParameter, match=r"not for 400. optimum_.likelihood"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"found 400. optimum_.likelihood"):
         smooth.log_likelihood()
 
 

@@ -649,7 +649,7 @@ def test_a_point_that_the_axes_leave_out_is_taken_in(monkeypatch: pytest.MonkeyP
     assert len(looked[-1][0]) == 0
     # Where a point is left out whatever is done, it is told.
     monkeypatch.setattr(exact_module, "points_left_out", lambda *_: (np.array([0]), 1.0))
-    with pytest.warns(MissedAxes, match="outside the 25 axes"):
+    with pytest.warns(MissedAxes, match="missed an axis, on which point 0 lies"):
         leading(operator, 25, method="exact", random_state=0)
 
 
