@@ -114,7 +114,7 @@ def is_identifier(column: Column, *, is_first: bool) -> bool:
     False
     """
     values = column.values
-    if not _is_whole(values) or len(values) < 2 or TIME.fullmatch(column.name.strip()):
+    if not is_whole(values) or len(values) < 2 or TIME.fullmatch(column.name.strip()):
         return False
     if len(np.unique(values)) < len(values):
         return False
@@ -130,7 +130,7 @@ def restarts(column: Column) -> int:
     4
     """
     values = column.values
-    if not _is_whole(values) or TIME.fullmatch(column.name.strip()):
+    if not is_whole(values) or TIME.fullmatch(column.name.strip()):
         return 0
     starts = np.flatnonzero(np.r_[True, ~_steps(values)])
     lengths = np.diff(np.r_[starts, len(values)])
@@ -153,7 +153,7 @@ def is_time(column: Column) -> bool:
         is_length = SPAN.fullmatch(name) is not None and bool(np.any(np.diff(values) < 0))
         if not is_length:
             return True
-    are_years = _is_whole(values) and values.min() >= EARLIEST and values.max() <= LATEST
+    are_years = is_whole(values) and values.min() >= EARLIEST and values.max() <= LATEST
     is_ordered = len(values) >= SHORTEST_RUN and bool(np.all(np.diff(values) == 1.0))
     return are_years and (YEAR.fullmatch(name) is not None or is_ordered)
 
@@ -178,7 +178,7 @@ def are_counts(table: Table, columns: Sequence[Column]) -> bool:
     if table.row_names is None or len(columns) < 2:
         return False
     known = (measured(table, column) for column in columns)
-    return all(_is_whole(values) and values.min() >= 0 for values in known) and all(
+    return all(is_whole(values) and values.min() >= 0 for values in known) and all(
         not re.fullmatch(r"x?\d+", c.name) for c in columns
     )
 
@@ -281,7 +281,8 @@ def with_names(table: Table, name: str) -> Table:
     )
 
 
-def _is_whole(values: Array) -> bool:
+def is_whole(values: Array) -> bool:
+    """Whether numbers are whole, and none is missing."""
     if values.dtype.kind not in "iuf" or len(values) == 0:
         return False
     return bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
@@ -332,7 +333,7 @@ def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
     ['size']
     """
     numbers = [c for c in columns if c.role is Role.NUMBER]
-    odd = [c.name for c in numbers if not _is_whole(measured(table, c))]
+    odd = [c.name for c in numbers if not is_whole(measured(table, c))]
     if odd:
         other = Advice("method", "pca")
         which = f'"{odd[0]}"' if len(odd) == 1 else f'"{odd[0]}" and {len(odd) - 1} more'
@@ -412,29 +413,12 @@ def words_doubt(table: Table) -> Iterator[Doubt]:
             yield Doubt("words", text, name, missing)
 
 
-def weights_doubt(table: Table) -> Iterator[Doubt]:
-    """Yield the column that counts how often each combination of factors was seen."""
-    columns = [c for c in table.columns() if c.role in _VARIABLES]
-    numbers = [c for c in columns if c.role is Role.NUMBER]
-    factors = [c.values.tolist() for c in columns if c.role is Role.FACTOR]
-    if len(numbers) != 1 or len(factors) < 2 or not WEIGHT.fullmatch(numbers[0].name.strip()):
-        return
-    if _is_whole(numbers[0].values) and len(set(zip(*factors, strict=True))) == len(table):
-        name = numbers[0].name
-        other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
-        text = (
-            f'each row is a different combination of categories, and "{name}" seems to say how '
-            f"often it was seen; {other} weights the rows by it"
-        )
-        yield Doubt("weights", text, name, other)
-
-
 def _is_code(column: Column) -> bool:
     """Whether a column has two numbers, or few whole ones such as 1 to 5, and is no time."""
     values = column.values
     if is_time(column):
         return False
-    most = MOST_CODES if _is_whole(values) else 2
+    most = MOST_CODES if is_whole(values) else 2
     return 1 < len(np.unique(values)) <= most and len(values) > 4 * MOST_CODES
 
 
@@ -511,11 +495,11 @@ def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
             is_named = True
     for name in identifiers:
         use = "ignored" if is_named or table.row_names is not None else "name"
-        yield _unless_active(Fate(name, use, COUNTED))
+        yield unless_active(Fate(name, use, COUNTED))
         is_named = True
 
 
-def _unless_active(fate: Fate) -> Fate:
+def unless_active(fate: Fate) -> Fate:
     """Return the fate of a column that looks like no measurement, and what makes it one."""
     other = Advice("active", [fate.name])
     return fate._replace(reason=f"{fate.reason}; {other} makes it a variable", advice=other)
@@ -539,7 +523,7 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
             why = f"it numbers the rows of each of {times} groups from {column.values[0]:g} on"
-            found.append(_unless_active(Fate(name, "supplementary", why)))
+            found.append(unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):
             dropped.append(name)
