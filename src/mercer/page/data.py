@@ -401,8 +401,8 @@ def _centred(subject: Subject) -> list[str]:
         return []
     who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
     return [
-        f"{who} {'lie' if are else 'lies'} at the centre, as if average in all: nothing else is "
-        f"known of {'them' if are else 'it'}, so cos2 does not exist."
+        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
+        f"{'their' if are else 'its'} cos2 does not exist."
     ]
 
 

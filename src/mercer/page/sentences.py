@@ -37,8 +37,9 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     """Return the answer in a few sentences: what was done and why, what the axes show."""
     one = "row" if isinstance(subject.model, CA) else "individual"
     if made is None:
-        sentences = [f"{count_of(len(subject), one)}, {analysis(subject)}."]
-        sentences += [OF_STRINGS] if isinstance(_unscaled(subject.kernel), StringSpectrum) else []
+        are_strings = isinstance(_unscaled(subject.kernel), StringSpectrum)
+        more = f" {OF_STRINGS}" if are_strings else ""
+        sentences = [f"{count_of(len(subject), one)}, {analysis(subject)}.{more}"]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
@@ -155,8 +156,8 @@ def _stress(model: Any) -> str:
 
 
 OF_STRINGS = (
-    "Sequences are alike that share many parts of this length; kernel=, on the command line "
-    "--kernel, compares them in another way."
+    "Sequences are alike that share many parts of this length; another kernel (--kernel) compares "
+    "them in another way."
 )
 """How to read a map of strings, and how to change what it is made of."""
 
