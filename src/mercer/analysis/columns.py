@@ -344,15 +344,9 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
     variables = [n for n, r in zip(table.names, table.roles, strict=True) if r in VARIABLES]
     if set(variables) - set(dropped) - table.supplementary:
         found += [Fate(name, "ignored", "all individuals have the same value") for name in dropped]
-        table = without(table, dropped)
+        table = table.without(dropped)
     return table, found
 
 
 def _all_differ(labels: Array) -> bool:
     return len(set(labels.tolist())) == len(labels)
-
-
-def without(table: Table, dropped: Iterable[str]) -> Table:
-    """Return a table without some columns."""
-    left_out = set(dropped)
-    return table.with_columns(n for n in table.names if n not in left_out) if left_out else table

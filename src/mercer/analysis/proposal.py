@@ -18,7 +18,6 @@ from mercer.analysis.columns import (
     name_fates,
     sorted_out,
     with_names,
-    without,
 )
 from mercer.analysis.data_doubts import (
     codes_doubt,
@@ -101,7 +100,7 @@ class Proposal:
         """Return other rows of the same columns as the model reads them."""
         for name in self.identifiers:
             table = with_names(table, name)
-        table = without(table, set(table.names) - set(self.points.names))
+        table = table.without(set(table.names) - set(self.points.names))
         return table.with_supplementary(*self.points.supplementary)
 
     @property
