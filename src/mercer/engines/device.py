@@ -35,7 +35,7 @@ class Holder(Protocol):
 
 
 @contextmanager
-def loss_named(device: str) -> Iterator[None]:
+def tell_device_loss(device: str) -> Iterator[None]:
     """Name the loss of a device, after which nothing can be computed on it any more."""
     try:
         yield

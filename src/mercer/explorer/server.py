@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from mercer.errors import MercerError, MissingExtra, TooLarge
 from mercer.explorer.guard import LOCAL, Guard, refusal
 from mercer.explorer.sessions import House, Superseded, Visitor, quiet, refined_key
-from mercer.progress import Progress, hearing
+from mercer.progress import Progress, hear_residuals
 
 if TYPE_CHECKING:
     from mercer.explorer.source import Source
@@ -86,7 +86,7 @@ def application(
 
     An embedded one may stand in a frame of a notebook on this machine.
     """
-    needed("starlette")
+    require_library("starlette")
     from starlette.applications import Starlette
     from starlette.routing import Route
 
@@ -127,7 +127,7 @@ def application(
     return Guard(made, given, hosts, is_embedded=is_embedded)
 
 
-def needed(module: str) -> Any:
+def require_library(module: str) -> Any:
     """Return a library of the extra ``serve``, or say how to get it."""
     try:
         return import_module(module)
@@ -426,7 +426,7 @@ class Desk:
 
         def work(tell: Progress) -> Any:
             residuals = visitor.jobs["refine"].residuals
-            with quiet(), hearing(residuals.append):
+            with quiet(), hear_residuals(residuals.append):
                 straight = study.straight_map(state, tell)
                 model = _answers().exact_map(straight, state, tell)
                 if model is not None:

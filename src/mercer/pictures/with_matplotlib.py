@@ -51,7 +51,7 @@ LETTERS_PER_INCH = 15.0
 """Letters of a note that fit into an inch."""
 
 
-def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
+def draw_picture(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     """Draw a panel and return its Axes, or a sheet and return an array of them."""
     extra("matplotlib", "plot", "drawing a picture")
     if isinstance(picture, Panel):
