@@ -15,8 +15,9 @@ import pytest
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.data import OnDisk, ondisk, open_points
-from mercer.data.ondisk import MOST_OPEN, InChunks, InFiles, InGroups
+from mercer.data import OnDisk, chunked, open_points
+from mercer.data.chunked import InChunks
+from mercer.data.ondisk import MOST_OPEN, InFiles, InGroups
 from mercer.errors import InvalidParameter, UnreadableFile
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
@@ -148,7 +149,7 @@ def test_chunks_are_read_once_by_those_who_walk_over_them(
     np.testing.assert_array_equal(np.vstack(found), X)
     assert asked == [slice(0, len(X))]
     asked.clear()
-    monkeypatch.setattr(ondisk, "MOST_KEPT", 0)  # rows of chunks that are too large to be kept
+    monkeypatch.setattr(chunked, "MOST_KEPT", 0)  # rows of chunks that are too large to be kept
     wide = InChunks(tmp_path / "x.zarr", Noted(), None, None)
     np.testing.assert_array_equal(wide[100:300], X[100:300])
     assert asked == [slice(100, 300)]
