@@ -194,6 +194,24 @@ def test_columns_that_hold_no_numbers_or_lack_some_are_named(tmp_path: Path) -> 
         open_points(path, columns=["g"])
 
 
+def test_the_index_of_a_frame_is_read_only_where_it_is_chosen(tmp_path: Path) -> None:
+    """pandas and Dask write it as a column, under names of theirs where it has none."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(X[:, :3], columns=list("abc"))
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        part = frame[frame.index % 3 == i]
+        part.rename_axis("__null_dask_index__").to_parquet(tmp_path / f"parts/part.{i}.parquet")
+    points = open_points(tmp_path / "parts")
+    assert points.names == ("a", "b", "c")
+    np.testing.assert_array_equal(points[:][: len(X[::3])], X[::3, :3])
+    frame[frame.a > 0.0].rename_axis("year").to_parquet(tmp_path / "one.parquet")
+    assert open_points(tmp_path / "one.parquet").names == ("a", "b", "c")
+    years = open_points(tmp_path / "one.parquet", columns=["year"])
+    np.testing.assert_array_equal(years[:][:, 0], np.flatnonzero(X[:, 0] > 0.0))
+
+
 def test_few_files_of_a_folder_are_open(tmp_path: Path) -> None:
     points = open_points(as_folder(tmp_path, X))
     assert isinstance(points, InFiles)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
-from mercer.data.arrow import damage_named, declared_lengths
+from mercer.data.arrow import damage_named, declared_lengths, index_columns
 from mercer.data.extras import extra
 from mercer.data.raw_files import (
     MEMORY,
@@ -163,7 +163,7 @@ class InGroups(OnDisk):
         numeric = [name for name, type_ in self.schema if self._is_number(type_)]
         every = tuple(name for name, _ in self.schema)
         chosen = None if columns is None else [every[j] for j in chosen_columns(every, columns)]
-        wanted = numeric if chosen is None else chosen
+        wanted = [n for n in numeric if n not in self.index] if chosen is None else chosen
         wrong = [name for name in wanted if name not in numeric]
         if wrong or not wanted:
             raise InvalidInput(
@@ -191,6 +191,7 @@ class InGroups(OnDisk):
                 schema = reader.schema
                 self.read = lambda i: _validated(reader.get_batch(i).select(list(self.names)))
             self.schema = [(field.name, field.type) for field in schema]
+            self.index = index_columns(schema)
         self.starts = [0, *np.cumsum(lengths, dtype=object).tolist()]
         largest = max(lengths, default=0)
         if 8 * largest > MEMORY:
@@ -393,7 +394,8 @@ def open_points(
     """Return the rows of a .npy, Parquet, Arrow, HDF5 or zarr file as points that stay on disk.
 
     A folder is all its files, one after the other. ``columns`` chooses some by name or number; of a
-    Parquet file all columns of numbers are taken unless some are chosen. ``layer`` names the array
+    Parquet or Arrow file all columns of numbers are taken unless some are chosen, but for the index
+    of a data frame that pandas or Dask wrote. ``layer`` names the array
     of an HDF5 file or a zarr store that has several, of each file of a folder. Single precision
     stays single.
 
