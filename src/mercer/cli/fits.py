@@ -16,7 +16,7 @@ from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import beside
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
-from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
+from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels
 from mercer.cli.output import Talk
 from mercer.cli.progress import carry_out
 from mercer.data.matrices import SquareMatrix
@@ -347,7 +347,7 @@ def keep_table(model: Any, data: Data) -> None:
     points = data.points
     if isinstance(points, Table):
         pairs = zip(points.names, points.roles, strict=True)
-        model.table_ = without(points, [name for name, role in pairs if role is Role.DATE])
+        model.table_ = points.without(name for name, role in pairs if role is Role.DATE)
     elif isinstance(points, SquareMatrix):
         model.table_ = points
 

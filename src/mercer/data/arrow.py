@@ -6,7 +6,9 @@ object. Lists, structures and bytes are no column of a table and are not even re
 
 from __future__ import annotations
 
+import json
 import mmap
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +33,11 @@ DAMAGE = (OSError, LookupError, TypeError, ValueError, OverflowError, SystemErro
 Outside = struct.error
 """A place that is not in the file."""
 
-Named = tuple[list[str], list[Array]]
+Named = tuple[list[str], list[Array], list[str]]
+"""Names of columns, their values, and which of them were an index."""
+
+UNNAMED = re.compile("__index_level_[0-9]+__|__null_dask_index__")
+"""What pandas and Dask call an index without a name where they write it as a column."""
 
 
 @contextmanager
@@ -67,7 +73,8 @@ def read_parquet(path: Path, limits: Limits) -> Named:
         damage_named(path, "Parquet") as arrow,
         parquet.ParquetFile(path, read_dictionary=words) as file,
     ):
-        return _columns(arrow, file.read(list(kept)), path, limits)
+        index = index_columns(file.schema_arrow)
+        return *_columns(arrow, file.read(list(kept)), path, limits), index
 
 
 def read_arrow(path: Path, limits: Limits) -> Named:
@@ -82,7 +89,23 @@ def read_arrow(path: Path, limits: Limits) -> Named:
             _refuse_size(rows, len(kept), path, limits)
             table = reader.read_all().select(list(kept))
             table.validate(full=True)  # places and sizes that lie are read as they are
-            return _columns(arrow, table, path, limits)
+            return *_columns(arrow, table, path, limits), index_columns(reader.schema)
+
+
+def index_columns(schema: Any) -> list[str]:
+    """Return the columns that pandas or Dask made of an index: they name rows, and measure nothing.
+
+    >>> import pyarrow as pa
+    >>> about = {"pandas": '{"index_columns": ["year", {"kind": "range"}]}'}
+    >>> index_columns(pa.schema([("x", pa.float64()), ("year", pa.int64())], about))
+    ['year']
+    """
+    try:
+        said = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+    except (LookupError, TypeError, ValueError, RecursionError):  # others write what they like
+        said = []
+    listed = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
+    return [name for name in schema.names if name in listed or UNNAMED.fullmatch(name)]
 
 
 def _refuse_size(rows: int, columns: int, path: Path, limits: Limits) -> None:
@@ -116,7 +139,7 @@ def refuse_twice(names: Sequence[str], file: str) -> None:
         raise InvalidInput(f"{file} has several columns named {twice!r}; rename them")
 
 
-def _columns(arrow: Any, table: Any, path: Path, limits: Limits) -> Named:
+def _columns(arrow: Any, table: Any, path: Path, limits: Limits) -> tuple[list[str], list[Array]]:
     columns = []
     for name in table.column_names:
         column = table.column(name)

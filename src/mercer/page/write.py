@@ -160,7 +160,8 @@ def document(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     path
         Where to write; an existing file is replaced once the new one is whole.
     title, sentences
-        The title, and the result in a few sentences: they stand first.
+        The title, and sentences: the first says what was done, and stands below those after it,
+        which say what was found.
     sections
         What follows, in this order; the first picture of all stands below the sentences.
     code, command

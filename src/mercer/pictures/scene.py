@@ -365,6 +365,20 @@ def _widened(limits: tuple[float, float], by: float) -> tuple[float, float]:
     return limits[0] - 0.5 * by, limits[1] + 0.5 * by
 
 
+def name_of(mark: Mark) -> str | None:
+    """Return what the legend calls a mark, None for one that is not named."""
+    name: str | None = getattr(mark, "name", None)
+    return name
+
+
+def scale_beside(mark: Mark) -> Scale | None:
+    """Return the scale that stands as a bar beside a mark, None where it has no bar."""
+    if isinstance(mark, Field):
+        return mark.scale if mark.has_bar and mark.kind != "density" else None
+    colour = getattr(mark, "colour", None)
+    return colour if isinstance(colour, Scale) else None
+
+
 P = ParamSpec("P")
 R = TypeVar("R", Panel, Sheet)
 

@@ -30,6 +30,8 @@ from mercer.pictures.scene import (
     Sheet,
     Surface,
     Texts,
+    name_of,
+    scale_beside,
 )
 
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
@@ -231,19 +233,7 @@ def _legend(panel: Panel, ax: Any) -> None:
 
 def is_legend_outside(panel: Panel) -> bool:
     """Whether the legend stands beside a panel rather than in it."""
-    return (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
-
-
-def _has_bar(mark: Any) -> bool:
-    if isinstance(mark, Field):
-        return mark.has_bar and mark.kind != "density"
-    return isinstance(getattr(mark, "colour", None), Scale)
-
-
-def name_of(mark: Any) -> str | None:
-    """Return what the legend calls a mark, None for one that is not named."""
-    name: str | None = getattr(mark, "name", None)
-    return name
+    return (panel.has_origin or panel.z is not None) and not any(map(scale_beside, panel.marks))
 
 
 def _kept(draw: Callable[..., Any]) -> Callable[[Any, Any, float], None]:
