@@ -223,7 +223,12 @@ class Reader:
         layer = whole_name(layer, known)
         found = self._node(self.file, layer)
         observations = self._node(self.file, "obs")
-        if found is None or observations is None:
+        if observations is None:
+            raise UnreadableFile(
+                f"{self.name} is an HDF5 file without the observations of an .h5ad file, obs; "
+                "mercer.open_points reads the rows of one of its arrays"
+            )
+        if found is None:
             raise UnreadableFile(
                 f"{self.name} is not an .h5ad file with a layer {layer[:80]!r}: it may have "
                 f"{quote_names(known)}"
