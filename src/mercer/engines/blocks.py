@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer.check import Array, Points, chunks, plain_array
-from mercer.data.extras import extra
 from mercer.data.ondisk import InArray, OnDisk, open_points
 from mercer.engines.cluster_cost import FAN, PIECE, Pairs, home_of
-from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
+from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable, extra
 from mercer.progress import Progress
 
 T = TypeVar("T")

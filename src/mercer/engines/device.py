@@ -16,11 +16,10 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from mercer.check import Namespace, chunks, refused_copies
-from mercer.data.extras import extra
 from mercer.engines.held import Held
 from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
 from mercer.engines.trace import traced_formula
-from mercer.errors import DeviceLost, MercerError, NotEnoughMemory
+from mercer.errors import DeviceLost, MercerError, NotEnoughMemory, extra
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import INNER, AllPairs, Pairs, Scale
 from mercer.kernels.statements import gamma

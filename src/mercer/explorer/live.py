@@ -21,9 +21,9 @@ from mercer.data import read
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table
-from mercer.errors import MercerError
+from mercer.errors import MercerError, extra
 from mercer.explorer.running import bound
-from mercer.explorer.server import application, require_library
+from mercer.explorer.server import application
 from mercer.explorer.sessions import House
 from mercer.explorer.source import Source
 from mercer.explorer.state import METHODS, MOST_AXES, kernel_of
@@ -61,7 +61,7 @@ class Running:
     """A server in a thread, which ends with the notebook or when it is told to."""
 
     def __init__(self, source: Source, state: State) -> None:
-        uvicorn = require_library("uvicorn")
+        uvicorn = extra("uvicorn", "serve", "the explorer")
         self.place, self.token = bound("127.0.0.1", 0), token_urlsafe(16)
         self.base = f"http://127.0.0.1:{self.place.getsockname()[1]}"
         house = House(source)

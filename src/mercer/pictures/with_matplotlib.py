@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.extras import extra
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, extra
 from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
 from mercer.pictures.limits import LIMITS
