@@ -260,17 +260,18 @@ def test_parts_of_a_date_are_set_aside_and_doubted_in_one_sentence() -> None:
     assert propose(table, active=["Day"]).active == ("a", "b", "Day")
     assert propose(table[["a", "Day"]]).active == ("a", "Day")  # no map of one column
     other = {"Month": [13] * 62, "Day": np.linspace(1, 31, 62), "survey_year": np.arange(62) % 9}
-    assert propose(table.assign(**other)).active == ("a", "b", "Day", "survey_year")
+    odd = pd.DataFrame({**sizes, **other})
+    assert propose(odd).active == ("a", "b", "Day", "survey_year")
 
 
 def test_years_that_differ_name_the_rows_without_names() -> None:
     rng = np.random.default_rng(6)
     series = pd.DataFrame({"year": np.arange(1947, 1963), "gnp": rng.normal(size=16)})
     series["employed"] = rng.normal(size=16)
-    found = propose(Table.of({name: series[name].to_numpy() for name in series}))
+    found = propose(Table.of({str(name): series[name].to_numpy() for name in series}))
     assert found.points.row_names == tuple(str(year) for year in range(1947, 1963))
     assert found.used_as("supplementary") == ["year"]  # and has its arrow in the circle
-    twice = propose(Table.of({n: np.r_[series[n], series[n]] for n in series}))
+    twice = propose(Table.of({str(n): np.r_[series[n], series[n]] for n in series}))
     assert twice.points.row_names is None
 
 
@@ -280,6 +281,7 @@ def test_codes_under_the_name_of_a_group_are_read_as_groups(told: Any, tmp_path:
     table = pd.DataFrame({**measured, "target": np.arange(40) % 3})
     found = analyse(table, random_state=0)
     assert found.active == ("m0", "m1", "m2")
+    assert found.evidence is not None
     assert [s.factor for s in found.evidence.separations] == ["target"]
     assert found.doubts[0].kind == "codes"
     assert found.doubts[0].text.endswith("active=['target'] reads it as a measurement")
@@ -301,7 +303,7 @@ def test_a_total_is_doubted_and_a_copy_or_noise_is_not() -> None:
     rng = np.random.default_rng(5)
     parts = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
     (told,) = [d for d in propose(parts.assign(sum=parts.sum(axis=1))).doubts if d.kind == "total"]
-    assert (told.where, told.advice.value) == ("sum", ["sum"])
+    assert (told.where, told.advice) == ("sum", mc.errors.Advice("supplementary", ["sum"]))
     assert "R² = 1.000" in told.text
     assert "total" not in doubts(parts)
     assert "total" not in doubts(parts.assign(twin=parts["a"] + 0.01 * rng.normal(size=60)))

@@ -12,20 +12,21 @@ import numpy as np
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
     Fate,
+    in_order,
+    is_contingency,
+    is_identifier,
+    name_fates,
+    sorted_out,
+    with_names,
+)
+from mercer.analysis.data_doubts import (
     codes_doubt,
     column_doubts,
     counts_doubt,
     guess_doubt,
     imputed_doubt,
-    in_order,
-    is_contingency,
-    is_identifier,
-    name_fates,
     profiles_doubt,
     samples_doubt,
-    sorted_out,
-    with_names,
-    without,
     words_doubt,
 )
 from mercer.analysis.doubts import Doubt
@@ -104,7 +105,7 @@ class Proposal:
         for name in self.identifiers:
             table = with_names(table, name)
         table = with_codes(table, self.codes)
-        table = without(table, set(table.names) - set(self.points.names))
+        table = table.without(set(table.names) - set(self.points.names))
         return table.with_supplementary(*self.points.supplementary)
 
     @property
@@ -306,7 +307,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     weights = counts if weights is None else weights
     held = sum(role is Role.NUMBER for role in table.roles)
     table = table.with_supplementary(*guesses.dates)
-    table = without(table, () if guesses.counted is None else (guesses.counted,))
+    table = table.without(() if guesses.counted is None else (guesses.counted,))
     table, beside = sorted_out(table, variables)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [
