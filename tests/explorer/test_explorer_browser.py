@@ -20,6 +20,7 @@ import mercer as mc
 from mercer.explorer.live import RUNNING
 from mercer.explorer.source import Source
 from tests.browser import PATIENCE, Visit
+from tests.explorer.test_explorer_server import genes
 from tests.explorer.visits import SIZE, arrive, change, served, visit
 from tests.hostile import HOSTILE
 
@@ -344,6 +345,38 @@ def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None
         page.select_option("#against", label="Laplacian")
         change(seen)
         assert seen.texts("#figure-plane-1-2 h3")[0].startswith("Map to compare")
+
+
+def test_samples_in_columns_and_codes_of_groups_are_read_by_a_button(
+    browser: Any, empty: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "genes.csv"
+    path.write_bytes(genes())
+    with visit(browser, empty, "empty") as seen:
+        page = seen.page
+        page.set_input_files("#pick", path)
+        change(seen)
+        page.click("text=Map the columns")
+        change(seen)
+        assert page.inner_text("#file") == "genes.csv · 6 individuals"
+        assert page.input_value("#individuals") == "columns"
+        # Of more columns than a list holds, the others are found by their names.
+        assert page.locator("[data-use=active] .column").count() == 200
+        page.fill(".seek", "G249")
+        assert seen.texts("[data-use=active] .column .name") == ["G249"]
+        page.select_option("#individuals", "rows")
+        change(seen)
+        assert page.inner_text("#file") == "genes.csv · 250 individuals"
+        coded = "a,b,arm\n" + "".join(f"{i * 7 % 31},{i * i % 37},{i % 3}\n" for i in range(60))
+        path.write_text(coded)
+        page.set_input_files("#pick", path)
+        change(seen)
+        page.locator("button.kind[aria-label^=arm]").click()
+        change(seen)
+        assert column(seen, "arm") == "colour"
+        page.get_by_label("Use of arm").select_option("Read as numbers")
+        change(seen)
+        assert column(seen, "arm") == "active"
 
 
 def test_an_empty_page_takes_a_file_and_examples(browser: Any, empty: str, tmp_path: Path) -> None:
