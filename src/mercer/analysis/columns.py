@@ -174,13 +174,13 @@ def are_counts(table: Table, columns: Sequence[Column]) -> bool:
     """
     if table.row_names is None or len(columns) < 2:
         return False
-    known = (measured(table, column) for column in columns)
+    known = (measured_values(table, column) for column in columns)
     return all(is_whole(values) and values.min() >= 0 for values in known) and all(
         not re.fullmatch(r"x?\d+", c.name) for c in columns
     )
 
 
-def measured(table: Table, column: Column) -> Array:
+def measured_values(table: Table, column: Column) -> Array:
     """Return the numbers of a column that were measured: neither missing nor put in."""
     known = np.isfinite(column.values)
     put = table.imputed.get(column.name)

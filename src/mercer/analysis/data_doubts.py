@@ -15,7 +15,7 @@ from mercer.analysis.columns import (
     are_counts,
     is_time,
     is_whole,
-    measured,
+    measured_values,
 )
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
@@ -58,7 +58,7 @@ def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
     ['size']
     """
     numbers = [c for c in columns if c.role is Role.NUMBER]
-    odd = [c.name for c in numbers if not is_whole(measured(table, c))]
+    odd = [c.name for c in numbers if not is_whole(measured_values(table, c))]
     if odd:
         other = Advice("method", "pca")
         which = f'"{odd[0]}"' if len(odd) == 1 else f'"{odd[0]}" and {len(odd) - 1} more'

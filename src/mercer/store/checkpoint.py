@@ -27,7 +27,13 @@ from mercer.errors import (
 )
 from mercer.kernels.base import Kernel
 from mercer.points import over_parts
-from mercer.store.file import load_tree, not_saved, passing, remove_abandoned, save_tree
+from mercer.store.file import (
+    load_tree,
+    not_saved,
+    remove_abandoned,
+    remove_at_end,
+    save_tree,
+)
 from mercer.store.packing import contents_digest, has_written_form
 
 if sys.platform == "win32":
@@ -77,7 +83,7 @@ class CheckpointFile:
             yield self
             return
         try:
-            with passing(lock):
+            with remove_at_end(lock):
                 self._remove_abandoned()
                 yield self
         finally:
@@ -122,7 +128,7 @@ class CheckpointFile:
             with suppress(OSError):
                 os.link(self.path, beside)
 
-        with passing(beside, keep_the_last):
+        with remove_at_end(beside, keep_the_last):
             try:
                 save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
             except NotSaved as error:

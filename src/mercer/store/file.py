@@ -279,7 +279,7 @@ def _begun(folder: Path) -> tuple[int, Path]:
 
 
 @contextmanager
-def passing(path: Path, make: Callable[[], Any] | None = None) -> Iterator[None]:
+def remove_at_end(path: Path, make: Callable[[], Any] | None = None) -> Iterator[None]:
     """Have a file removed when a context ends, or the process that is interrupted in it."""
     with _beginning:
         _unfinished.add(path)
