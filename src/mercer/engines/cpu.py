@@ -431,7 +431,8 @@ class Threads:
                 yield items[number]
 
         def run(index: int) -> T:
-            mine = iter(items[index::count]) if self.is_deterministic else next_free()
+            fixed = (items[number] for number in range(index, len(items), count))
+            mine = fixed if self.is_deterministic else next_free()
             try:
                 return _compiled(work, watched(mine))
             except BaseException:
