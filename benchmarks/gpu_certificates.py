@@ -5,7 +5,9 @@ processor. A case fails where an eigenvalue lies outside its interval, or an axi
 a leading one is not. Products of every kernel of numbers are compared with double precision, too,
 and it is asserted that none of them is computed by the processor.
 
-    python -m benchmarks.gpu_certificates [cases] [device] [processes]    # 1 000, "cuda", 1
+    python -m benchmarks.gpu_certificates [cases] [device] [processes] [seconds]
+
+Without words these are 1 000, "cuda", 1 and no limit; cases that are not done by one are left out.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from typing import Any
 
@@ -182,6 +185,7 @@ def main() -> None:
     cases = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     device = sys.argv[2] if len(sys.argv) > 2 else "cuda"
     processes = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    limit = float(sys.argv[4]) if len(sys.argv) > 4 else None
     begun = time.perf_counter()
     rng, seeds = np.random.default_rng(0), range(SEED, SEED + cases)
     names = list(kernels(rng, 1.0, 1) | others(rng, 1.0, 1))
@@ -193,7 +197,12 @@ def main() -> None:
             print(f"{name:28} {precision:9} {error:14.1e} {share:14.1e}")
         assert all(share <= 1.0 for *_, share in table), "a product is outside its bound"
         print(f"products: {time.perf_counter() - begun:.0f} s", flush=True)
-        results = list(pool.map(case, seeds, [device] * cases, chunksize=4))
+        left = None if limit is None else max(limit - (time.perf_counter() - begun), 1.0)
+        results = list[dict[str, Any]]()
+        with suppress(TimeoutError):
+            for found in pool.map(case, seeds, [device] * cases, chunksize=4, timeout=left):
+                results.append(found)  # noqa: PERF402  (what came before the limit is kept)
+        pool.shutdown(cancel_futures=True)
     raised = [r for r in results if "raised" in r]
     kept = [r for r in results if "raised" not in r]
     wrong = [r for r in kept if r["violated"]]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import mercer as mc
-from mercer.engines.gpu import torch_library
+from mercer.engines.device import torch_library
 
 torch = torch_library()
 GAUSSIAN = mc.Gaussian(3.0)

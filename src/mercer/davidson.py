@@ -229,6 +229,7 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
             del first, residuals, corrections, asked  # a pass takes memory of its own
             images = operator.product(fresh, single=course.is_single)
             space = space.extended(fresh, images, course.noise.of(course.is_single))
+            del fresh, images  # which the space has copies of
     told = max(block, min(space.size, TOLD))
     if told == block:
         state = first

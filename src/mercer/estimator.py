@@ -48,7 +48,7 @@ from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
 from mercer.display import Hinting, costly_names, warn
 from mercer.engines.cpu import engine_of, engine_word, using
-from mercer.engines.device import computes_there
+from mercer.engines.device import computes_there, faults_named
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, given_back, hold, to_host
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber, OnProcessor
@@ -66,7 +66,7 @@ from mercer.points import (
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, follow_work
-from mercer.settings import advised, refused, spelled, whole
+from mercer.settings import advised, invalid_parameter, spelled, whole
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
 
@@ -207,7 +207,7 @@ def axes_asked(n_components: Any) -> int | float | None:
     try:
         return whole(n_components, "n_components", least=1)
     except InvalidParameter:
-        raise refused(
+        raise invalid_parameter(
             "n_components",
             "must be a whole number >= 1, a share of the inertia between 0 and 1, or None for all "
             f"axes; found {n_components!r}",
@@ -447,7 +447,8 @@ class Computing(Model):
         self, progress: bool | Progress | None = None, what: str = "tiles"
     ) -> Iterator[Progress | None]:
         """Compute on the model's engine, and follow the tiles, or what else is counted."""
-        with nullcontext() if progress is None else follow_work(progress, what) as tell:
+        following = nullcontext() if progress is None else follow_work(progress, what)
+        with faults_named(), following as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell

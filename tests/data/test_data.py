@@ -22,9 +22,8 @@ from mercer.check import Array
 from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
 from mercer.data.dialect import sniff_dialect
-from mercer.data.extras import extra
 from mercer.data.raw_files import Limits
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, extra
 
 PEOPLE = "name;height;born;sex;note\nAda;1,65;1815-12-10;f;x\nAlan;1,80;1912-06-23;m;y\n"
 
@@ -426,6 +425,44 @@ def test_parquet_and_arrow_files_are_tables(tmp_path: Path) -> None:
         assert table.matrix().tolist() == [[1.0, 1.0], [1.0, 2.0]]
     with pytest.raises(mc.errors.TooLarge):
         read(tmp_path / "t.parquet", memory=10)
+
+
+def test_the_index_of_a_frame_in_a_file_is_no_variable(tmp_path: Path) -> None:
+    """It names rows, as that of the frame does; numbers without a name, where no column does."""
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame = pandas.DataFrame({"x": [3.0, 1.0, 2.0], "y": [1.5, 5.0, 2.0]}, index=[4, 7, 9])
+    kinds: dict[str, Any] = {
+        "of counts": frame,
+        "beside names": frame.assign(name=["Ada", "Alan", "Emmy"]),
+        "named": frame.rename_axis("year"),
+        "of fractions": frame.set_index("y"),
+        "of text": frame.set_axis(["a", "b", "c"]),
+        "none": frame.reset_index(drop=True),
+    }
+    for kind, known in kinds.items():
+        table, here = arrow.Table.from_pandas(known), read(known, "table")
+        parquet.write_table(table, tmp_path / f"{kind}.parquet")
+        with arrow.ipc.new_file(str(tmp_path / f"{kind}.arrow"), table.schema) as writer:
+            writer.write_table(table)
+        for ending in ("parquet", "arrow"):
+            there = read(tmp_path / f"{kind}.{ending}", "table")
+            assert (there.active, there.row_names) == (here.active, here.row_names), kind
+            np.testing.assert_array_equal(there.matrix(), here.matrix())
+    year = read(tmp_path / "named.parquet", "table", roles={"year": "number"})
+    assert year.active == ("x", "y", "year")
+    frame[[]].to_parquet(tmp_path / "alone.parquet")
+    assert read(tmp_path / "alone.parquet", "table").row_names == ("4", "7", "9")
+
+
+@pytest.mark.parametrize("about", [b"", b"[" * 10**5, b"[]", b'{"index_columns": 3}', b"\xff"])
+def test_what_a_file_says_of_its_index_may_be_anything(about: bytes, tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"x": [1.0, 2.0], "year": [7, 8]}).replace_schema_metadata(
+        {b"pandas": about}
+    )
+    parquet.write_table(table, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", "table").active == ("x", "year")
 
 
 def test_arrays_are_tables_without_names(tmp_path: Path) -> None:

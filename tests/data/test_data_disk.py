@@ -15,8 +15,9 @@ import pytest
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.data import OnDisk, ondisk, open_points
-from mercer.data.ondisk import MOST_OPEN, InChunks, InFiles, InGroups
+from mercer.data import OnDisk, chunked, open_points
+from mercer.data.chunked import InChunks
+from mercer.data.ondisk import MOST_OPEN, InFiles, InGroups
 from mercer.errors import InvalidParameter, UnreadableFile
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
@@ -148,7 +149,7 @@ def test_chunks_are_read_once_by_those_who_walk_over_them(
     np.testing.assert_array_equal(np.vstack(found), X)
     assert asked == [slice(0, len(X))]
     asked.clear()
-    monkeypatch.setattr(ondisk, "MOST_KEPT", 0)  # rows of chunks that are too large to be kept
+    monkeypatch.setattr(chunked, "MOST_KEPT", 0)  # rows of chunks that are too large to be kept
     wide = InChunks(tmp_path / "x.zarr", Noted(), None, None)
     np.testing.assert_array_equal(wide[100:300], X[100:300])
     assert asked == [slice(100, 300)]
@@ -191,6 +192,24 @@ def test_columns_that_hold_no_numbers_or_lack_some_are_named(tmp_path: Path) -> 
     assert open_points(path, columns=["i"])[0:2].tolist() == [[1.0], [2.0]]
     with pytest.raises(mc.errors.InvalidInput, match='column "g" holds no numbers'):
         open_points(path, columns=["g"])
+
+
+def test_the_index_of_a_frame_is_read_only_where_it_is_chosen(tmp_path: Path) -> None:
+    """pandas and Dask write it as a column, under names of theirs where it has none."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(X[:, :3], columns=list("abc"))
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        part = frame[frame.index % 3 == i]
+        part.rename_axis("__null_dask_index__").to_parquet(tmp_path / f"parts/part.{i}.parquet")
+    points = open_points(tmp_path / "parts")
+    assert points.names == ("a", "b", "c")
+    np.testing.assert_array_equal(points[:][: len(X[::3])], X[::3, :3])
+    frame[frame.a > 0.0].rename_axis("year").to_parquet(tmp_path / "one.parquet")
+    assert open_points(tmp_path / "one.parquet").names == ("a", "b", "c")
+    years = open_points(tmp_path / "one.parquet", columns=["year"])
+    np.testing.assert_array_equal(years[:][:, 0], np.flatnonzero(X[:, 0] > 0.0))
 
 
 def test_few_files_of_a_folder_are_open(tmp_path: Path) -> None:

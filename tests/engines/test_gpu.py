@@ -253,6 +253,44 @@ def test_a_device_lost_in_the_small_algebra_is_named(
         model.fit(X)
 
 
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (LOST, mc.errors.DeviceLost),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", mc.errors.NotEnoughMemory),
+        ("CUDA error: out of memory\nCUDA kernel errors ...", mc.errors.NotEnoughMemory),
+    ],
+    ids=["lost", "a library without workspace", "full"],
+)
+@pytest.mark.parametrize("place", ["first_not_finite", "firsts_of_largest"])
+def test_faults_are_named_where_tensors_are_read(
+    place: str, message: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the iteration and after it: where a tensor is examined, and where signs are chosen."""
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Held, place, failing)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("scale"), method="exact", random_state=0)
+    with pytest.raises(kind, match="of the GPU|was lost"):
+        model.fit(torch.as_tensor(X))
+
+
+def test_a_device_lost_before_a_fit_is_not_one_without_double_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch, "zeros", losing)
+    with pytest.raises(mc.errors.DeviceLost, match="illegal memory access"):
+        Gpu("cpu")
+
+
+def test_points_that_do_not_fit_are_named(engine: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_some", without_room)
+    with pytest.raises(mc.errors.NotEnoughMemory, match="fewer points"):
+        mc.KernelPCA(2, kernel=mc.Gaussian(2.0), method="exact", engine=engine).fit(X)
+
+
 def test_other_errors_keep_their_name(engine: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*_: Any) -> Any:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.analysis import completed
+from mercer.analysis import complete_analysis
 from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
@@ -700,7 +700,7 @@ def test_code_and_command_make_the_same_analysis(
     seen: list[Any] = []
 
     def spied(*args: Any, **more: Any) -> Any:
-        seen.append(completed(*args, **more))
+        seen.append(complete_analysis(*args, **more))
         return seen[-1]
 
     monkeypatch.setattr("mercer.cli.fits.completed", spied)
@@ -1173,22 +1173,25 @@ def test_only_the_server_of_a_notebook_stands_in_frames_and_says_that_it_is_ther
 def test_what_a_notebook_explores_is_the_data_of_a_model_in_its_state() -> None:
     iris = mc.datasets.iris()
     kernel = mc.Gaussian(2.0)
-    found = live.explored(mc.KernelPCA(3, kernel=kernel).fit(iris.matrix()), iris)
+    found = live.state_of_model(mc.KernelPCA(3, kernel=kernel).fit(iris.matrix()), iris)
     assert found is not None
     source, state = found
     assert source.data is iris
     assert state == {"method": "pca", "scale": False, "kernel": str(kernel), "axes": 3}
     made = mc.analyse(iris, random_state=0)
-    found = live.explored(made)
+    found = live.state_of_model(made)
     assert found is not None
     assert found[1]["uses"]["Species"] == "supplementary"
     for given in (made, mc.ClassicalMDS(2).fit(mc.datasets.eurodist()), iris.matrix()):
-        found = live.explored(given)
+        found = live.state_of_model(given)
         assert found is not None
         house = House(found[0])
         assert Client(house).analysis(**found[1]).status_code == 200
         house.close()
-    assert live.explored(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4]))) is None
+    assert (
+        live.state_of_model(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4])))
+        is None
+    )
     assert not live.may_serve()  # no notebook
     with pytest.raises(mc.errors.InvalidParameter, match="live=True"):
         mc.explore(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4])), live=True)

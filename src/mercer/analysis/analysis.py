@@ -14,13 +14,13 @@ from mercer.analysis.choice import NAMES
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import (
     Doubt,
-    beside,
+    curved_briefs,
     doubts_of,
+    even_rows,
     of_bandwidth,
     of_columns,
     of_ellipses,
     of_size,
-    sampled,
 )
 from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
 from mercer.analysis.proposal import Proposal, propose
@@ -193,7 +193,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Misleading)  # the doubts below say it
             model.fit(proposal.points, **fit, **told)
-        found = completed(
+        found = complete_analysis(
             proposal,
             model,
             weights=weights,
@@ -225,10 +225,10 @@ def _warn_of(found: Analysis, *, is_kernel_asked: bool) -> None:
             kind = ExchangeableAxes if doubt.kind == "axes" else Misleading
             warn(doubt.text, kind, *advice)
     if there:
-        warn(beside(there), Misleading)
+        warn(curved_briefs(there), Misleading)
 
 
-def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     proposal: Proposal,
     model: Any,
     *,
@@ -420,4 +420,4 @@ def _counted(table: Table) -> float | None:
 
 def _some(model: KernelPCA) -> Any:
     """Return some individuals of a fit, as its kernel reads them."""
-    return take(model.X_fit_, sampled(len(model.X_fit_)))
+    return take(model.X_fit_, even_rows(len(model.X_fit_)))

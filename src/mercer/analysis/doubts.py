@@ -70,11 +70,11 @@ class Doubt(Shown):
         return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses")
 
 
-def beside(doubts: Iterable[Doubt]) -> str:
+def curved_briefs(doubts: Iterable[Doubt]) -> str:
     """Return in few words what misleads on the curved map that stands beside a straight one.
 
     >>> bent = Doubt("arch", "...", "axis 2", map="curved", brief="axis 2 is an arch over axis 1")
-    >>> beside([bent])
+    >>> curved_briefs([bent])
     'on the curved map axis 2 is an arch over axis 1'
     """
     found = "; ".join(doubt.brief for doubt in doubts if doubt.map == "curved")
@@ -100,7 +100,7 @@ def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> It
 
     ``remedy`` is what standardises numbers.
     """
-    shares = column_shares(columns, scaled=scaled)
+    shares = inertia_shares(columns, scaled=scaled)
     name = max(shares, key=lambda key: shares[key], default="")
     if len(shares) < 2 or shares[name] < MOST or shares[name] * len(shares) < 1.5:
         return
@@ -117,14 +117,14 @@ def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> It
     yield Doubt("column", text, name, other)
 
 
-def column_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float]:
+def inertia_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float]:
     """Return the share of each column in the inertia: the squared distances it makes.
 
     Numbers have their variance, standardised ones 1; a category of m levels has m - 1.
 
     >>> small, large = np.array([0.0, 1.0]), np.array([0.0, 3.0])
     >>> numbers = [Column("a", Role.NUMBER, small), Column("b", Role.NUMBER, large)]
-    >>> column_shares(numbers, scaled=False), column_shares(numbers, scaled=True)
+    >>> inertia_shares(numbers, scaled=False), inertia_shares(numbers, scaled=True)
     ({'a': 0.1, 'b': 0.9}, {'a': 0.5, 'b': 0.5})
     """
     sizes = {
@@ -289,6 +289,6 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
         )
 
 
-def sampled(n: int) -> Array:
+def even_rows(n: int) -> Array:
     """Return some rows of n, evenly taken."""
     return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))

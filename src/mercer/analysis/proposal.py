@@ -12,21 +12,22 @@ import numpy as np
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
     Fate,
+    in_order,
+    is_contingency,
+    is_identifier,
+    name_fates,
+    sorted_out,
+    with_names,
+)
+from mercer.analysis.data_doubts import (
     codes_doubt,
     column_doubts,
     counts_doubt,
     guess_doubt,
     imputed_doubt,
-    in_order,
-    is_contingency,
-    is_identifier,
-    name_fates,
     profiles_doubt,
     samples_doubt,
-    sorted_out,
     weights_doubt,
-    with_names,
-    without,
     words_doubt,
 )
 from mercer.analysis.doubts import Doubt
@@ -99,7 +100,7 @@ class Proposal:
         """Return other rows of the same columns as the model reads them."""
         for name in self.identifiers:
             table = with_names(table, name)
-        table = without(table, set(table.names) - set(self.points.names))
+        table = table.without(set(table.names) - set(self.points.names))
         return table.with_supplementary(*self.points.supplementary)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.analysis.choice import standardise_kernel
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
-from mercer.cli.inputs import Data, data_of, missing_of, without
+from mercer.cli.inputs import Data, data_of, missing_of
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
@@ -44,7 +44,7 @@ def run(args: Namespace, talk: Talk) -> int:
     )
     data = read_columns(args, talk)
     x, y, names = columns_of(args, data)
-    model = asked(args, x)
+    model = asked_model(args, x)
     if args.dry_run:
         memory, growth = _cost(model, len(x))
         value = {
@@ -100,7 +100,7 @@ def read_columns(args: Namespace, talk: Talk) -> Data:
         return data
     table = data.table
     explained = table.column(args.y).name
-    used = {explained, *_explaining(args, without(table, [explained])), args.weights}
+    used = {explained, *_explaining(args, table.without([explained])), args.weights}
     pairs = zip(table.names, table.roles, strict=True)
     kept = [name for name, role in pairs if name in used or role is Role.IDENTIFIER]
     known = settled(table.with_columns(kept), policy)
@@ -120,7 +120,7 @@ def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ..
         raise InvalidInput(
             f"{args.data}, column {args.y!r} is a {y.role.value} and holds no numbers"
         )
-    rest = without(table, [args.y])
+    rest = table.without([args.y])
     names = _explaining(args, rest)
     x = np.column_stack([np.asarray(rest.column(name).values, float) for name in names])
     return x, np.asarray(y.values, float), names
@@ -139,7 +139,7 @@ def _explaining(args: Namespace, rest: Table) -> tuple[str, ...]:
     return names
 
 
-def asked(args: Namespace, x: Array) -> Any:
+def asked_model(args: Namespace, x: Array) -> Any:
     """Return the model of the arguments; by default a spline of one column, else ridge."""
     method = args.method or ("spline" if x.shape[1] == 1 and args.kernel is None else "ridge")
     if method == "spline":

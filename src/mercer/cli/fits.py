@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
-from mercer.analysis.analysis import completed
+from mercer.analysis.analysis import complete_analysis
 from mercer.analysis.choice import standardise_kernel
 from mercer.analysis.columns import Fate
-from mercer.analysis.doubts import beside
+from mercer.analysis.doubts import curved_briefs
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
-from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
+from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels
 from mercer.cli.output import Talk
 from mercer.cli.progress import carry_out
 from mercer.data.matrices import SquareMatrix
@@ -109,7 +109,7 @@ def _known_roles(data: Data) -> set[str]:
     return {name for name, role in pairs if role in roles}
 
 
-def asked(args: Namespace, data: Data) -> Asked:
+def asked_analysis(args: Namespace, data: Data) -> Asked:
     """Return the analysis that the arguments describe, or the one that fits the data."""
     is_square = isinstance(data.points, SquareMatrix)
     if args.distance is not None and data.table is None:
@@ -194,7 +194,7 @@ def _options(args: Namespace, method: str) -> dict[str, Any]:
 def begin_fit(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
     args.reads_rows = True  # factors alone are a table too
-    found = asked(args, data_of(args, talk))
+    found = asked_analysis(args, data_of(args, talk))
     if not args.dry_run:
         found.tell(talk)
     return found
@@ -220,7 +220,7 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     asked_for = getattr(args, "curved", None)
     kernel = None if asked_for is None else as_kernel(asked_for)
     whole = carry_out(
-        lambda: completed(
+        lambda: complete_analysis(
             proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
         ),
         talk,
@@ -228,7 +228,7 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     )
     there = [d for d in whole.doubts if d.map == "curved" and whole.curved is not None]
     if there:
-        talk.say(f"doubt: {beside(there)}")
+        talk.say(f"doubt: {curved_briefs(there)}")
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
@@ -347,7 +347,7 @@ def keep_table(model: Any, data: Data) -> None:
     points = data.points
     if isinstance(points, Table):
         pairs = zip(points.names, points.roles, strict=True)
-        model.table_ = without(points, [name for name, role in pairs if role is Role.DATE])
+        model.table_ = points.without(name for name, role in pairs if role is Role.DATE)
     elif isinstance(points, SquareMatrix):
         model.table_ = points
 

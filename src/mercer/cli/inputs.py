@@ -25,7 +25,7 @@ from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges, is_graph_file
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import MISSING_LEVEL, Policies, settled
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names, row_place
@@ -176,7 +176,7 @@ def local(name: str, talk: Talk, limit: int = MEMORY) -> Iterator[Path]:
 
 
 @contextmanager
-def given(name: str, talk: Talk, limit: int) -> Iterator[Any]:
+def file_or_example(name: str, talk: Talk, limit: int) -> Iterator[Any]:
     """Yield the path of a file, or an example as it is where no file has its name."""
     if is_example(name):
         yield example(name)
@@ -189,7 +189,7 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
     refuse_folder(args.data)
     limit = memory_bytes(args.memory) or MEMORY
-    with given(args.data, talk, limit) as path:
+    with file_or_example(args.data, talk, limit) as path:
         try:
             found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
         except UnevenRows:
@@ -359,7 +359,7 @@ def _refuse_columns(args: Namespace) -> None:
 
 def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     _refuse_other_roles(table, args)
-    table = without(table, args.drop)
+    table = table.without(args.drop)
     table = table.with_supplementary(*_columns(args.sup_cols, table))
     if args.weights:
         table = table.with_supplementary(args.weights)
@@ -462,38 +462,6 @@ def _numbers(text: str, count: int, flag: str) -> range | None:
         noun = "column" if flag == "--sup-cols" else "row"
         raise Misused(f"{flag}: there is no {noun} {text.strip()}; {noun}s are 1 to {count}")
     return range(first - 1, last)
-
-
-def without(table: Table, dropped: Sequence[str]) -> Table:
-    """Return a table without some columns."""
-    if not dropped:
-        return table
-    for name in dropped:
-        table.column(name)  # which says where there is none
-    return table.with_columns(name for name in table.names if name not in dropped)
-
-
-def match_columns(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
-    """Return the columns of new data that a model was fitted with, in its order."""
-    refuse_other_columns(table, dict.fromkeys(names, Role.NUMBER), file)
-    return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)
-
-
-def refuse_other_columns(table: Table, fitted: Mapping[str, Role], file: str) -> None:
-    """Refuse new data that lack a column of the fit, or hold no numbers where it had some."""
-    absent = [name for name in fitted if name not in table.names]
-    if absent:
-        raise InvalidInput(
-            f"{file} has no column {quote_names(absent)}, with which the model was fitted; its "
-            f"columns are {quote_names(table.names)}"
-        )
-    roles = dict(zip(table.names, table.roles, strict=True))
-    for name, role in fitted.items():
-        if role is Role.NUMBER and roles[name] is not Role.NUMBER:
-            raise InvalidInput(
-                f'{file}, column "{name}" does not hold numbers but is a {roles[name].value}; the '
-                "model was fitted with numbers"
-            )
 
 
 def refuse_other_levels(

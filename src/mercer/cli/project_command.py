@@ -11,22 +11,13 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.errors import OK, Misused
-from mercer.cli.inputs import (
-    USUAL,
-    Data,
-    data_of,
-    local,
-    match_columns,
-    missing_of,
-    refuse_other_columns,
-    refuse_other_levels,
-)
+from mercer.cli.inputs import USUAL, Data, data_of, local, missing_of, refuse_other_levels
 from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import carry_out
 from mercer.data.assembly import with_roles
-from mercer.data.missing import policies, settled
-from mercer.data.table import Column, Role, Table
+from mercer.data.missing import Policies, policies, settled
+from mercer.data.table import Column, Role, Table, quote_names
 from mercer.errors import CorruptFile, InvalidInput
 from mercer.kernels.tables import columns_read
 from mercer.planning import flops
@@ -48,7 +39,7 @@ def run(args: Namespace, talk: Talk) -> int:
     data = new_data(args, model, talk)
     if args.dry_run:
         return _plan(talk, model, data)
-    columns = carry_out(lambda: placed(model, data), talk, Line("projecting"))
+    columns = carry_out(lambda: place_individuals(model, data), talk, Line("projecting"))
     table = csv_bytes(columns, is_raw=args.raw)
     if args.out:
         write(args.out, table)
@@ -180,7 +171,7 @@ def names_of(model: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(str(name) for name in names)
 
 
-def placed(model: Any, data: Data) -> dict[str, Any]:
+def place_individuals(model: Any, data: Data) -> dict[str, Any]:
     r"""Return coordinates, Hotelling's T² and the squared distance Q to the space of the axes.
 
     .. math:: T^2 = \sum_k f_k^2 / \lambda_k, \quad Q = \|\varphi(x) - \mu\|^2 - \sum_k f_k^2
@@ -218,3 +209,26 @@ def _plan(talk: Talk, model: Any, data: Data) -> int:
     }
     rows = {"new": str(len(data)), "fitted": str(fitted), "axes": str(axes)}
     return tell_cost(talk, value, align_columns({name: [cell] for name, cell in rows.items()}))
+
+
+def match_columns(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
+    """Return the columns of new data that a model was fitted with, in its order."""
+    refuse_other_columns(table, dict.fromkeys(names, Role.NUMBER), file)
+    return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)
+
+
+def refuse_other_columns(table: Table, fitted: Mapping[str, Role], file: str) -> None:
+    """Refuse new data that lack a column of the fit, or hold no numbers where it had some."""
+    absent = [name for name in fitted if name not in table.names]
+    if absent:
+        raise InvalidInput(
+            f"{file} has no column {quote_names(absent)}, with which the model was fitted; its "
+            f"columns are {quote_names(table.names)}"
+        )
+    roles = dict(zip(table.names, table.roles, strict=True))
+    for name, role in fitted.items():
+        if role is Role.NUMBER and roles[name] is not Role.NUMBER:
+            raise InvalidInput(
+                f'{file}, column "{name}" does not hold numbers but is a {roles[name].value}; the '
+                "model was fitted with numbers"
+            )

@@ -31,14 +31,14 @@ def may_be_identifier(name: str) -> bool:
     return name.strip().lower() in IDENTIFIERS
 
 
-def guessed(labels: Array, *, may_name_rows: bool) -> Role:
+def guess_role(labels: Array, *, may_name_rows: bool) -> Role:
     """Return the role of a column of labels.
 
-    >>> guessed(np.array(["a", "b", "a", "b"], object), may_name_rows=True)
+    >>> guess_role(np.array(["a", "b", "a", "b"], object), may_name_rows=True)
     <Role.FACTOR: 'factor'>
-    >>> guessed(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
+    >>> guess_role(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
     <Role.IDENTIFIER: 'identifier'>
-    >>> guessed(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
+    >>> guess_role(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
     <Role.DATE: 'date'>
     """
     present = [label for label in labels if label is not None]
@@ -102,15 +102,15 @@ def _settled_role(
     if values.dtype.kind in "biuf":
         counts = given is None and place == 0 and may_name_rows and may_be_identifier(name)
         if counts and values.dtype.kind in "iu" and len(np.unique(values)) == len(values):
-            return Role.IDENTIFIER, _as_text(values)
+            return Role.IDENTIFIER, labels_from(values)
         if given in (None, Role.NUMBER):
             return Role.NUMBER, values.astype(np.float64, copy=False)
-        values = _as_text(values)
+        values = labels_from(values)
     if values.dtype.kind == "M":
         if given in (None, Role.DATE):
             return Role.DATE, values
-        values = _as_text(values)
-    role = given or guessed(values, may_name_rows=may_name_rows)
+        values = labels_from(values)
+    role = given or guess_role(values, may_name_rows=may_name_rows)
     if role is Role.DATE:
         return Role.DATE, _dates(values, name)
     if role is Role.NUMBER or (given is None and place == 0 and role is not Role.IDENTIFIER):
@@ -131,7 +131,7 @@ def are_numbers(labels: Array) -> bool:
 
 def _are_names(values: Array) -> bool:
     """Return whether a column of labels tells rows apart by words, which are no sentences."""
-    if values.dtype.kind != "O" or guessed(values, may_name_rows=False) is not Role.TEXT:
+    if values.dtype.kind != "O" or guess_role(values, may_name_rows=False) is not Role.TEXT:
         return False
     labels = values.tolist()
     is_told_apart = None not in labels and len(set(labels)) == len(labels)
@@ -169,7 +169,12 @@ def _numbers(values: Array, name: str, *, is_asked: bool) -> Array | None:
         ) from error
 
 
-def _as_text(values: Array) -> Array:
+def labels_from(values: Array) -> Array:
+    """Return numbers or dates as labels; whole numbers without a fraction.
+
+    >>> labels_from(np.array([3.0, 7.0])).tolist()
+    ['3', '7']
+    """
     is_whole = values.dtype.kind == "f" and bool(np.all(values[~np.isnan(values)] % 1 == 0))
     if values.dtype.kind == "M":
         return as_labels(None if np.isnat(v) else str(v) for v in values)
@@ -317,7 +322,7 @@ def with_words(
     missing = Advice("na", shown[:1])
     factor = Advice("roles", [name], f"roles={{{name!r}: 'factor'}}")
     if not is_number and (are_levels or len(words) > max(present // OFTEN, 1)):
-        labels = _as_text(numbers)
+        labels = labels_from(numbers)
         for row, word in words.items():
             labels[row] = word
         text = f"beside numbers stands {what}, and all was read as labels"

@@ -13,9 +13,10 @@ import numpy as np
 from mercer.check import Array, is_annotated, refuse_lazy
 from mercer.data.annotated import columns_of_annotated, read_h5ad
 from mercer.data.arrays import as_matrix, read_npy, read_npz
-from mercer.data.arrow import read_arrow, read_parquet
+from mercer.data.arrow import UNNAMED, read_arrow, read_parquet
 from mercer.data.assembly import (
     assemble_table,
+    labels_from,
     of_numbers,
     propose_transpose,
     transpose_table,
@@ -244,13 +245,34 @@ def _of_file(
         names, columns, rows = read_h5ad(path, options.get("layer", "X"), limits)
         return assemble_table(names, columns, roles=roles, row_names=rows)
     if kind in ("parquet", "arrow"):
-        names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
-        return assemble_table(names, columns, roles=roles)
+        names, columns, index = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
+        return _of_frame_in_file(names, columns, index, roles)
     given: dict[str, Any] = {k: v for k, v in options.items() if k in DELIMITED}
     cells = read_delimited(path, limits, roles=roles, takes_words=takes_words, **given)
     if isinstance(cells.columns, np.ndarray):
         return of_numbers(cells.columns, cells.names, notes=cells.notes)
     return assemble_table(cells.names, cells.columns, roles=roles, notes=cells.notes)
+
+
+def _of_frame_in_file(
+    names: list[str], columns: list[Array], index: list[str], roles: Mapping[str, Role]
+) -> Table:
+    """Return the table of a data frame that was written with its index, as of one in memory.
+
+    Numbers of an index name the rows: those without a name of their own, where no column does.
+    """
+    numbers = {
+        name: values
+        for name, values in zip(names, columns, strict=True)
+        if name in index and name not in roles and values.dtype.kind in "iuf"
+    }
+    counts = [name for name in numbers if UNNAMED.fullmatch(name) and len(numbers) < len(names)]
+    kept = {n: v for n, v in zip(names, columns, strict=True) if n not in counts}
+    identifiers = dict.fromkeys((n for n in numbers if n in kept), Role.IDENTIFIER)
+    table = assemble_table(list(kept), list(kept.values()), roles={**identifiers, **roles})
+    if not counts:
+        return table
+    return replace(table, row_names=table.row_names or tuple(labels_from(numbers[counts[0]])))
 
 
 def _of_arrays(arrays: Mapping[str, Array], name: str) -> Table:

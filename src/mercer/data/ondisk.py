@@ -9,10 +9,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from importlib import import_module
 from itertools import accumulate
-from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,13 +17,10 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
-from mercer.data.arrow import damage_named, declared_lengths
-from mercer.data.extras import extra
+from mercer.data.arrow import damage_named, declared_lengths, index_columns, refuse_twice
 from mercer.data.raw_files import (
     MEMORY,
-    RATIO,
     first_bytes,
-    in_one_line,
     kind_of,
     kind_of_bytes,
     regular,
@@ -37,26 +31,19 @@ from mercer.errors import (
     DataWarning,
     InvalidInput,
     InvalidParameter,
-    MissingExtra,
     TooLarge,
     UnreadableFile,
+    extra,
 )
 from mercer.settings import spelled
 
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""
 
-MOST_COLUMNS = 2**24
-"""Of an array in chunks: each has a name, and a header may claim any number of them."""
 
 MOST_OPEN = 8
 """Files of a folder that are open at a time."""
 
-DEEPEST = 100
-"""Groups in one another that are looked into."""
-
-BAND, MOST_KEPT = 2**22, 2**26
-"""Bytes of chunks that are read at a time, at the least, and that are kept for the next slice."""
 
 NUMBERS = {
     "npy": (".npy",),
@@ -68,9 +55,6 @@ NUMBERS = {
 
 ZARR = (".zarray", ".zgroup", "zarr.json")
 """Files by which a folder says that it is a zarr store."""
-
-DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError, ArithmeticError)
-"""What libraries raise of damaged files that have no error of their own."""
 
 
 class OnDisk(ABC):
@@ -152,7 +136,7 @@ class InArray(OnDisk):
             raise UnreadableFile(f"{path.name} cannot be mapped: {error}") from error
         self.values = mapped[:, None] if mapped.ndim == 1 else mapped
         every = tuple(f"column {j + 1}" for j in range(self.values.shape[1]))
-        self.chosen = _chosen(every, columns)
+        self.chosen = chosen_columns(every, columns)
         self.names = tuple(every[j] for j in self.chosen)
         self.shape = (len(self.values), len(self.chosen))
         self.dtype = dtype
@@ -176,20 +160,19 @@ class InGroups(OnDisk):
         self.path = path
         self.arrow = extra("pyarrow", "io", "reading Parquet")
         self._open(kind)
-        numeric = [name for name, type_ in self.schema if self._is_number(type_)]
-        every = tuple(name for name, _ in self.schema)
-        chosen = None if columns is None else [every[j] for j in _chosen(every, columns)]
-        wanted = numeric if chosen is None else chosen
+        every = tuple(self.types)
+        numeric = {name for name, type_ in self.types.items() if self._is_number(type_)}
+        chosen = None if columns is None else [every[j] for j in chosen_columns(every, columns)]
+        wanted = [n for n in every if n not in self.index] if chosen is None else chosen
+        self.names = tuple(name for name in wanted if name in numeric)
         wrong = [name for name in wanted if name not in numeric]
-        if wrong or not wanted:
-            raise InvalidInput(
-                f"{path.name}, column {quote_names(wrong or every)} holds no numbers"
-            )
-        self.names = tuple(wanted)
-        types = {type_ for name, type_ in self.schema if name in wanted}
+        if not self.names or (wrong and columns is not None):
+            which = f", column {quote_names(wrong)}" if wrong else ""
+            raise InvalidInput(f"{path.name}{which} holds no numbers")
+        types = {self.types[name] for name in self.names}
         is_single = types == {self.arrow.float32()}
         self.dtype = np.dtype(np.float32 if is_single else np.float64)
-        self.shape = (self.starts[-1], len(wanted))
+        self.shape = (self.starts[-1], len(self.names))
         self._kept: tuple[int, Array] | None = None
         self._reading = threading.Lock()
 
@@ -206,7 +189,9 @@ class InGroups(OnDisk):
                 reader = self.arrow.ipc.open_file(self.arrow.memory_map(str(self.path)))
                 schema = reader.schema
                 self.read = lambda i: _validated(reader.get_batch(i).select(list(self.names)))
-            self.schema = [(field.name, field.type) for field in schema]
+            refuse_twice(schema.names, self.path.name)
+            self.types = {field.name: field.type for field in schema}
+            self.index = index_columns(schema)
         self.starts = [0, *np.cumsum(lengths, dtype=object).tolist()]
         largest = max(lengths, default=0)
         if 8 * largest > MEMORY:
@@ -250,95 +235,6 @@ class InGroups(OnDisk):
             values[:, j] = column.to_numpy(**_copying(column))
         self._kept = (i, values)
         return values
-
-
-class InChunks(OnDisk):
-    """The rows of an array in an HDF5 file or a zarr store, read from the chunks they lie in.
-
-    The chunks that were read last are kept, for the next slice is mostly in them. Few are read at a
-    time: zarr unpacks each in a thread, which does not give back the memory that it took.
-    """
-
-    def __init__(
-        self, path: Path, values: Any, layer: str | None, columns: Sequence[str | int] | None
-    ) -> None:
-        self.path, self.values, self.layer = path, values, layer
-        name = path.name if not layer else f"{path.name}, {layer}"
-        shape = tuple(map(int, values.shape or ()))
-        if len(shape) not in (1, 2) or 0 in shape:
-            raise InvalidInput(f"{name} has shape {shape}, which is not a table of numbers")
-        if values.dtype.kind not in "biuf":
-            raise InvalidInput(f"{name} has type {values.dtype}, and only real numbers are read")
-        _refuse_chunks(values, name)
-        if len(shape) == 2 and shape[1] > MOST_COLUMNS:
-            raise TooLarge(
-                f"{name} has {shape[1]:,} columns, and at most {MOST_COLUMNS:,} are read: write it "
-                "again with its rows as columns, or in parts"
-            )
-        every = tuple(f"column {j + 1}" for j in range(1 if len(shape) == 1 else shape[1]))
-        self.chosen = _chosen(every, columns)
-        self.names = tuple(every[j] for j in self.chosen)
-        self.shape = (shape[0], len(self.chosen))
-        self.dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
-        self._is_all = len(self.chosen) == len(every)
-        self._reading = threading.Lock()
-        self._kept: tuple[int, Array] | None = None
-        length = values.chunks[0] if values.chunks else 0
-        size = length * len(every) * values.dtype.itemsize
-        self._band = length * max(1, BAND // max(size, 1)) if size <= MOST_KEPT else 0
-
-    def rows(self, start: int, stop: int) -> Array:
-        if not self._band:
-            return self._read(start, stop)
-        result, place = np.empty((max(stop - start, 0), self.shape[1]), self.dtype), start
-        while place < stop:
-            first = place // self._band * self._band
-            end = min(stop, first + self._band)
-            result[place - start : end - start] = self._kept_from(first)[
-                place - first : end - first
-            ]
-            place = end
-        return result
-
-    def _kept_from(self, first: int) -> Array:
-        kept = self._kept  # one assignment, so that threads may read at the same time
-        if kept is None or kept[0] != first:
-            part = self._read(first, min(first + self._band, len(self)))
-            kept = self._kept = (first, part)
-        return kept[1]
-
-    def _read(self, start: int, stop: int) -> Array:
-        try:
-            with self._reading:  # neither library is made for several threads
-                part = np.asarray(self.values[start:stop])
-        except DAMAGE as error:
-            raise UnreadableFile(
-                f"{self.path.name} is damaged or incomplete in rows {start} to {stop - 1}: "
-                f"{in_one_line(error)}"
-            ) from error
-        part = part[:, None] if part.ndim == 1 else part
-        return (part if self._is_all else part[:, list(self.chosen)]).astype(self.dtype, copy=False)
-
-
-def _refuse_chunks(values: Any, name: str) -> None:
-    """Refuse chunks that no memory holds, and large ones that unfold from next to nothing."""
-    if 0 in (values.chunks or ()):
-        raise UnreadableFile(f"{name} has chunks of {values.chunks}, which hold no numbers")
-    chunk = prod(values.chunks or (1,)) * values.dtype.itemsize
-    why = "" if chunk <= MEMORY else "which are read as a whole"
-    if not why and chunk > MOST_KEPT and chunk > RATIO * _stored(values):
-        why = f"more than {RATIO:g} times what all of it takes on disk, as files made to exhaust "
-        why += "memory do"
-    if why:
-        raise TooLarge(f"{name} has chunks of {chunk:,} bytes, {why}; write it with smaller ones")
-
-
-def _stored(values: Any) -> int:
-    """Return the bytes that an array of HDF5 or zarr takes on disk."""
-    if hasattr(values, "id"):
-        return int(values.id.get_storage_size())
-    stored = values.nbytes_stored  # a property in zarr 2
-    return int(stored() if callable(stored) else stored)
 
 
 class InFiles(OnDisk):
@@ -461,99 +357,6 @@ def _natural(path: Path) -> list[Any]:
     return [int(word) if i % 2 else word for i, word in enumerate(words)]
 
 
-def _in_hdf5(path: Path, layer: str | None, columns: Sequence[str | int] | None) -> InChunks:
-    h5py = extra("h5py", "io", "reading HDF5")
-    with ExitStack() as opened:
-        try:
-            file = opened.enter_context(h5py.File(path, "r"))
-            found = list(_tables(file, h5py.HardLink))
-        except DAMAGE as error:
-            raise UnreadableFile(
-                f"{path.name} is a damaged or incomplete HDF5 file: {in_one_line(error)}"
-            ) from error
-        name = _one_of(found, layer, path)
-        if file[name].external or file[name].is_virtual:
-            raise UnreadableFile(
-                f"{path.name}, {name} lies in another file, which is not read; copy it into one"
-            )
-        points = InChunks(path, file[name], name, columns)
-        opened.pop_all()  # it stays open as long as its rows are asked for
-    return points
-
-
-def _tables(file: Any, kept_here: type) -> Iterator[str]:
-    """Yield the names of the arrays of numbers in an HDF5 file, each by one of its names.
-
-    A group is opened from the one it stands in: by its whole name, each would be sought from the
-    root, and thousands in one another for ever.
-    """
-    left = [("", file["/"])]
-    seen = {left[0][1].id}
-    for name, group in left:
-        if name.count("/") > DEEPEST:
-            raise ValueError(f"groups stand more than {DEEPEST} deep in one another")
-        for key in sorted(group):
-            if not isinstance(group.get(key, getlink=True), kept_here):
-                continue
-            node = group[key]
-            if node.id in seen:
-                continue
-            seen.add(node.id)
-            if hasattr(node, "keys"):
-                left.append((f"{name}/{key}", node))
-            elif _is_table(node):
-                yield f"{name}/{key}".strip("/")
-
-
-def _in_zarr(path: Path, layer: str | None, columns: Sequence[str | int] | None) -> InChunks:
-    try:
-        zarr = import_module("zarr")
-    except ImportError as error:
-        raise MissingExtra(
-            f"{path.name} is a zarr store, and zarr, which reads it, is not installed: pip install "
-            "zarr brings it"
-        ) from error
-    try:
-        node = zarr.open(str(path), mode="r")
-        if not hasattr(node, "arrays"):
-            if layer is not None:
-                raise InvalidParameter(
-                    f"layer names one array of several, and {path.name} is one: leave it out"
-                )
-            return InChunks(path, node, None, columns)
-        name = _one_of([n for n, a in node.arrays() if _is_table(a)], layer, path)
-        return InChunks(path, node[name], name, columns)
-    except (InvalidInput, InvalidParameter, TooLarge):
-        raise
-    except Exception as error:  # each way of packing has its own errors
-        raise UnreadableFile(
-            f"{path.name} is a damaged or incomplete zarr store: {in_one_line(error)}"
-        ) from error
-
-
-def _is_table(node: Any) -> bool:
-    """Whether a node of a file holds rows of real numbers."""
-    return hasattr(node, "dtype") and node.dtype.kind in "biuf" and len(node.shape or ()) in (1, 2)
-
-
-def _one_of(names: Sequence[str], layer: str | None, path: Path) -> str:
-    """Return the array that is asked for, which need not be said where there is one."""
-    if layer is not None and layer.strip("/") in names:
-        return layer.strip("/")
-    if layer is not None or not names:
-        raise InvalidParameter(
-            f"{path.name} has no array {layer!r}: it has {quote_names(names) if names else 'none'}"
-            if layer is not None
-            else f"{path.name} has no array of numbers with rows and columns"
-        )
-    tables = [name for name in names if name == "X"] or list(names)
-    if len(tables) > 1:
-        raise InvalidParameter(
-            f"{path.name} has several arrays, {quote_names(names)}: say which by layer="
-        )
-    return tables[0]
-
-
 def _validated(batch: Any) -> Any:
     batch.validate(full=True)  # places and sizes that lie are read as they are
     return batch
@@ -564,7 +367,8 @@ def _copying(column: Any) -> dict[str, bool]:
     return {} if hasattr(column, "num_chunks") else {"zero_copy_only": False}
 
 
-def _chosen(names: Sequence[str], columns: Sequence[str | int] | None) -> tuple[int, ...]:
+def chosen_columns(names: Sequence[str], columns: Sequence[str | int] | None) -> tuple[int, ...]:
+    """Return the places of the columns that are asked for by name or number, else of all."""
     if columns is None:
         return tuple(range(len(names)))
     found = []
@@ -590,7 +394,8 @@ def open_points(
     """Return the rows of a .npy, Parquet, Arrow, HDF5 or zarr file as points that stay on disk.
 
     A folder is all its files, one after the other. ``columns`` chooses some by name or number; of a
-    Parquet file all columns of numbers are taken unless some are chosen. ``layer`` names the array
+    Parquet or Arrow file all columns of numbers are taken unless some are chosen, but for the index
+    of a data frame that pandas or Dask wrote. ``layer`` names the array
     of an HDF5 file or a zarr store that has several, of each file of a folder. Single precision
     stays single.
 
@@ -607,8 +412,11 @@ def open_points(
         raise InvalidParameter(f"layer must be the name of an array, found {layer!r}")
     folder = Path(path)
     if folder.is_dir():
-        is_zarr = any((folder / mark).exists() for mark in ZARR)
-        return _in_zarr(folder, layer, columns) if is_zarr else InFiles(folder, columns, layer)
+        if not any((folder / mark).exists() for mark in ZARR):
+            return InFiles(folder, columns, layer)
+        from mercer.data.chunked import in_zarr  # which reads points on disk as these are
+
+        return in_zarr(folder, layer, columns)
     points = _opened(regular(path), columns, layer)
     if not len(points):
         raise UnreadableFile(f"{points.path.name} has columns but no rows")
@@ -624,7 +432,9 @@ def _opened(place: Path, columns: Sequence[str | int] | None, layer: str | None)
     if kind in ("parquet", "arrow"):
         return InGroups(place, kind, columns)
     if kind == "hdf5":
-        return _in_hdf5(place, layer, columns)
+        from mercer.data.chunked import in_hdf5
+
+        return in_hdf5(place, layer, columns)
     raise UnreadableFile(
         f"{place.name} cannot be read in parts: convert it to .npy, Parquet or Arrow, or read it "
         "whole with mercer.read"

@@ -305,6 +305,16 @@ class Table(Shown):
         """Return the table with these columns of numbers taken out of the points."""
         return replace(self, supplementary=self.supplementary | set(names))
 
+    def without(self, names: Iterable[str]) -> Table:
+        """Return a table without some columns.
+
+        >>> Table.of({"x": [1.0], "y": [2.0]}).without(["x"]).names
+        ('y',)
+        """
+        dropped = tuple(names)
+        self._known(dropped)
+        return self.with_columns(n for n in self.names if n not in dropped) if dropped else self
+
     def with_columns(self, names: Iterable[str]) -> Table:
         """Return a table of some columns, in the order given.
 

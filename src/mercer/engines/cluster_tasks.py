@@ -207,7 +207,7 @@ def device_there() -> str:
     has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) and find_spec("torch") is not None
     if not has_gpu:
         return ""
-    from mercer.engines.gpu import torch_library
+    from mercer.engines.device import torch_library
 
     return "cuda" if torch_library().cuda.is_available() else ""
 

@@ -1,4 +1,4 @@
-"""What an engine of GPUs needs of a device: tables of pairs there, IEEE products, a named loss.
+"""What an engine of GPUs needs of a device: tables of pairs there, IEEE products, named faults.
 
 Tables of prepared points are those of kernels made of inner products and distances; every other
 formula that computes with arrays is evaluated on the points themselves.
@@ -19,10 +19,15 @@ from mercer.check import Namespace, chunks, refused_copies
 from mercer.engines.held import Held
 from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
 from mercer.engines.trace import traced_formula
-from mercer.errors import DeviceLost, MercerError
+from mercer.errors import DeviceLost, MercerError, NotEnoughMemory, extra
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import INNER, AllPairs, Pairs, Scale
 from mercer.kernels.statements import gamma
+
+
+def torch_library() -> Any:
+    """Return torch, or say which extra brings it."""
+    return extra("torch", "gpu", 'engine="gpu"')
 
 
 class Holder(Protocol):
@@ -35,19 +40,40 @@ class Holder(Protocol):
 
 
 @contextmanager
-def loss_named(device: str) -> Iterator[None]:
-    """Name the loss of a device, after which nothing can be computed on it any more."""
+def tell_device_loss(device: str) -> Iterator[None]:
+    """Name the loss of a device, after which nothing can be computed on it any more.
+
+    Libraries that find no room for their workspace lose nothing: that is memory that is short.
+    """
     try:
         yield
     except RuntimeError as error:
-        is_loss = type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
-        if isinstance(error, MercerError) or not is_loss:
+        name, what = type(error).__name__, str(error).strip().partition("\n")[0]
+        is_loss = name == "AcceleratorError" or "CUDA error" in what
+        if isinstance(error, MercerError) or name == "OutOfMemoryError" or not is_loss:
             raise
-        what = str(error).strip().partition("\n")[0]
+        if "ALLOC_FAILED" in what or "out of memory" in what:
+            raise torch_library().OutOfMemoryError(what) from error
         raise DeviceLost(
             f"the device {device} was lost during the computation ({what}), with all its data. "
             "Restart Python; a fit with checkpoint= resumes after its last pass, and "
             "engine='auto' computes on the processor"
+        ) from error
+
+
+@contextmanager
+def faults_named(device: str = "of the points") -> Iterator[None]:
+    """Name the loss of a device, and memory of one that is short where no smaller tile helps."""
+    try:
+        with tell_device_loss(device):
+            yield
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise NotEnoughMemory(
+            "the memory of the GPU is too small for the vectors and the landmarks' factor of so "
+            "many points: request fewer axes, give fewer points, or use engine='auto' with arrays "
+            "of numpy for the processor"
         ) from error
 
 

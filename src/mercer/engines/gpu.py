@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mercer.check import Array, Points, chunks
-from mercer.data.extras import extra
 from mercer.display import warn
 from mercer.engines.cpu import Threads
 from mercer.engines.device import (
@@ -28,14 +27,16 @@ from mercer.engines.device import (
     DeviceTable,
     PointsThere,
     computes_there,
+    faults_named,
     ieee_products,
-    loss_named,
+    tell_device_loss,
+    torch_library,
 )
 from mercer.engines.fused import Fused, has_triton
 from mercer.engines.held import Held, to_host, writable
 from mercer.engines.tiles import SMALLEST_TILE as FEWEST
 from mercer.engines.tiles import Block, Prepared, Rounding, Side, Tiles
-from mercer.errors import InvalidParameter, NotEnoughMemory, OnProcessor
+from mercer.errors import DeviceLost, InvalidParameter, NotEnoughMemory, OnProcessor
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import INNER, AllPairs
 from mercer.points import lies_on_disk
@@ -73,11 +74,6 @@ MARGIN = 3.0
 
 TERMS = 1024
 """Terms of a product that are added in the precision of the tiles."""
-
-
-def torch_library() -> Any:
-    """Return torch, or say which extra brings it."""
-    return extra("torch", "gpu", 'engine="gpu"')
 
 
 class Gpu(Threads):
@@ -120,7 +116,10 @@ class Gpu(Threads):
     def _refuse_no_doubles(self) -> None:
         """Refuse a device without double precision, in which results are proved."""
         try:
-            self.torch.zeros(1, dtype=self.torch.float64, device=self.device)
+            with faults_named(self.device):
+                self.torch.zeros(1, dtype=self.torch.float64, device=self.device)
+        except (DeviceLost, NotEnoughMemory):
+            raise
         except (RuntimeError, TypeError) as error:
             raise InvalidParameter(
                 f"the device {self.device!r} cannot be used, because it does not support double "
@@ -138,7 +137,7 @@ class Gpu(Threads):
         if fused is None:
             return self.product_and_squares(tiles, vectors, None, progress)[0]
         try:
-            with loss_named(self.device), self.torch.inference_mode():
+            with tell_device_loss(self.device), self.torch.inference_mode():
                 images = fused.product(self._operand(vectors), progress or self.progress)
         except self.torch.OutOfMemoryError:
             self._products[tiles] = None  # tiles one by one take less
@@ -180,15 +179,11 @@ class Gpu(Threads):
     @contextmanager
     def session(self) -> Iterator[None]:
         try:
-            with super().session(), self._exact_products():
+            with faults_named(self.device), super().session(), self._exact_products():
                 yield
-        except self.torch.OutOfMemoryError as error:
+        except NotEnoughMemory:
             self._release()
-            raise NotEnoughMemory(
-                "the memory of the GPU is too small for the vectors and the landmarks' factor of "
-                "so many points: request fewer axes, give fewer points, or use engine='auto' for "
-                "the processor"
-            ) from error
+            raise
 
     def rounding(self, tiles: Tiles, largest: float) -> Rounding:
         fused = self._fused(tiles)
@@ -269,7 +264,8 @@ class Gpu(Threads):
             kernel.asks(1) is not None or self._computes_formula(kernel, points)
         ):
             return points
-        return Held(self._copy(points))
+        with faults_named(self.device):
+            return Held(self._copy(points))
 
     def _computes_formula(self, kernel: Kernel, points: Points) -> bool:
         """Whether the device evaluates a kernel on rows as they are, which is tried once."""
@@ -483,7 +479,7 @@ class Gpu(Threads):
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
         """Keep matrix products in IEEE single precision, whatever the program has asked for."""
-        with loss_named(self.device), ieee_products(self.torch), self.torch.inference_mode():
+        with tell_device_loss(self.device), ieee_products(self.torch), self.torch.inference_mode():
             yield
 
     def _release(self) -> None:

@@ -19,6 +19,7 @@ from mercer.page.panels import rows_to_show
 from mercer.page.subject import subject_of
 from mercer.pca import KernelPCA
 from mercer.progress import Progress
+from mercer.reading.procrustes import rotation
 
 
 def slide(
@@ -53,9 +54,9 @@ def slide(
 
 
 def turned(now: Array, before: Array | None) -> Array:
-    r"""Return the rotation or reflection R that brings a map nearest to another, ‖F R − G‖ least.
+    """Return the rotation or reflection that brings a map nearest to another.
 
-    With F'G = U S V', R = UV' (Schönemann 1966). Axes that the other map lacks stay as they are.
+    Axes that the other map lacks stay as they are.
 
     >>> turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
     >>> F = np.array([[2.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -66,8 +67,7 @@ def turned(now: Array, before: Array | None) -> Array:
     found = np.eye(size)
     if before is not None and len(before) == len(now):
         k = min(size, before.shape[1])
-        left, _, right = np.linalg.svd(now[:, :k].T @ before[:, :k])
-        found[:k, :k] = left @ right
+        found[:k, :k] = rotation(now[:, :k], before[:, :k], np.ones(len(now)))
     return found
 
 

@@ -42,9 +42,9 @@ from mercer.page.sentences import (
     name_of_classes,
     result,
 )
-from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
+from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, subject_of
 from mercer.pictures.clouds import SHADED
-from mercer.pictures.colours import coloured
+from mercer.pictures.colours import colouring_of
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
@@ -95,9 +95,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     straight = model if made is None else made.model
     data = table if made is None or table is not None else made.table
     data = _coloured_as(data, made)
-    with noted() as remarks:
+    with collect_remarks() as remarks:
         subject = subject_of(straight, data, supplementary)
-        beside = None if made is None or made.curved is None else facing(made.curved, straight)
+        beside = None if made is None or made.curved is None else face_axes(made.curved, straight)
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         opens = _opens(made, curved)
@@ -347,7 +347,7 @@ def _with_colour_first(table: Table | None) -> list[Column]:
 
 def _factor(name: str, labels: Array, rows: Array) -> Value:
     """Return a factor by which individuals can be coloured."""
-    groups = coloured(labels, len(labels)).groups
+    groups = colouring_of(labels, len(labels)).groups
     codes = np.empty(len(labels), int)
     for level, group in enumerate(groups):
         codes[group.rows] = level

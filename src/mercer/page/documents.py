@@ -250,7 +250,7 @@ def replicates_page(
     return document(
         path,
         title,
-        [*study.sentences, about],
+        [about, *study.sentences],
         sections_of_study(study),
         code=code,
         command=command,

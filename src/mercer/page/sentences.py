@@ -34,11 +34,12 @@ LEAST_P = 1e-16
 
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
-    """Return the answer in a few sentences: what was done and why, what the axes show."""
+    """Return the answer: what was done and why, which a page puts last, then what the axes show."""
     one = "row" if isinstance(subject.model, CA) else "individual"
     if made is None:
-        sentences = [f"{count_of(len(subject), one)}, {analysis(subject)}."]
-        sentences += [OF_STRINGS] if isinstance(_unscaled(subject.kernel), StringSpectrum) else []
+        done = f"{count_of(len(subject), one)}, {analysis(subject)}."
+        is_of_strings = isinstance(_unscaled(subject.kernel), StringSpectrum)
+        sentences = [f"{done} {OF_STRINGS}" if is_of_strings else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence

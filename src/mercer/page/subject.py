@@ -157,7 +157,7 @@ class Subject:
         return shares
 
 
-def facing(curved: Any, straight: Any) -> Any:
+def face_axes(curved: Any, straight: Any) -> Any:
     """Return a second model of the same individuals whose axes point as those of the first do.
 
     Axis k has the sign of its correlation with axis k of the straight model; the order of axes
@@ -224,7 +224,7 @@ def _passive_of(model: Any, supplementary: Any) -> Passive:
 
 
 @contextmanager
-def noted() -> Iterator[list[str]]:
+def collect_remarks() -> Iterator[list[str]]:
     """Collect what a reading warns of, for the page to say; other warnings go their way."""
     remarks: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

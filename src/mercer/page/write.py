@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis, analyse
-from mercer.data.extras import extra
 from mercer.data.raw_files import regular
 from mercer.dimension.rules import Choice
-from mercer.errors import InvalidInput
+from mercer.errors import InvalidInput, extra
 from mercer.page.data import Value, describe
 from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
@@ -160,7 +159,8 @@ def document(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     path
         Where to write; an existing file is replaced once the new one is whole.
     title, sentences
-        The title, and the result in a few sentences: they stand first.
+        The title, and sentences: the first says what was done, and stands below those after it,
+        which say what was found.
     sections
         What follows, in this order; the first picture of all stands below the sentences.
     code, command

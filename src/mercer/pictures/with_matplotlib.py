@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.extras import extra
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, extra
 from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
 from mercer.pictures.limits import LIMITS
@@ -30,6 +29,8 @@ from mercer.pictures.scene import (
     Sheet,
     Surface,
     Texts,
+    name_of,
+    scale_beside,
 )
 
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
@@ -49,7 +50,7 @@ LETTERS_PER_INCH = 15.0
 """Letters of a note that fit into an inch."""
 
 
-def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
+def draw_picture(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     """Draw a panel and return its Axes, or a sheet and return an array of them."""
     extra("matplotlib", "plot", "drawing a picture")
     if isinstance(picture, Panel):
@@ -231,19 +232,7 @@ def _legend(panel: Panel, ax: Any) -> None:
 
 def is_legend_outside(panel: Panel) -> bool:
     """Whether the legend stands beside a panel rather than in it."""
-    return (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
-
-
-def _has_bar(mark: Any) -> bool:
-    if isinstance(mark, Field):
-        return mark.has_bar and mark.kind != "density"
-    return isinstance(getattr(mark, "colour", None), Scale)
-
-
-def name_of(mark: Any) -> str | None:
-    """Return what the legend calls a mark, None for one that is not named."""
-    name: str | None = getattr(mark, "name", None)
-    return name
+    return (panel.has_origin or panel.z is not None) and not any(map(scale_beside, panel.marks))
 
 
 def _kept(draw: Callable[..., Any]) -> Callable[[Any, Any, float], None]:

@@ -7,19 +7,18 @@ writing them takes a hundredth of the time in which a drawing library is loaded.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.pictures import svg_shapes as shapes
+from mercer.pictures import svg_parts as shapes
 from mercer.pictures.colours import (
     FONT,
     FRAME,
     GRID,
-    INK,
     QUIET,
     ZERO,
     Scale,
@@ -45,10 +44,18 @@ from mercer.pictures.scene import (
     Surface,
     Texts,
     equal_axes,
+    scale_beside,
+)
+from mercer.pictures.svg_parts import (
+    DASHES,
+    Side,
+    is_steep,
+    legend_entries,
+    sample_of,
+    wrap_entries,
 )
 
 XML = 'xmlns="http://www.w3.org/2000/svg"'
-DASHES = {"solid": "", "dashed": "6 4", "dotted": "2 3"}
 TURNED = (-0.9, 0.45)
 """From where a panel with three sides is seen: the angles around its upright and level axes."""
 
@@ -74,69 +81,6 @@ def svg_of(picture: Panel | Sheet, title: str, name: str) -> str:
     return f'{head} font-family="{escape(FONT)}" font-size="12" {XML}>{"".join(parts)}</svg>'
 
 
-def ticks_of(limits: tuple[float, float], count: float) -> list[tuple[float, str]]:
-    """Return round numbers between two ends, about so many.
-
-    >>> [text for _, text in ticks_of((-1.0, 1.0), 4)]
-    ['−1', '−0.5', '0', '0.5', '1']
-    """
-    low, high = sorted(limits)
-    rough = (high - low) / max(count, 1.0)
-    if not (np.isfinite(rough) and rough > 0):
-        return []
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(s for s in (1, 2, 5, 10) if s * power >= 0.999 * rough) * power
-    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
-    return [(k * step, f"{k * step:.4g}".replace("-", "−")) for k in range(first, last + 1)]
-
-
-class _Side:
-    """One side of a frame: from values to pixels."""
-
-    def __init__(
-        self, axis: Axis, limits: tuple[float, float], ends: tuple[float, float], apart: float
-    ) -> None:
-        self.axis, self.limits, self.ends, self.apart = axis, limits, ends, apart
-        self.low, self.high = (float(self.raw(np.array(v))) for v in limits)
-
-    def raw(self, values: Array) -> Array:
-        if not self.axis.is_log:
-            return values
-        return np.log10(np.where(values > 0, values, np.nan))
-
-    def at(self, values: Any) -> Array:
-        start, end = self.ends
-        share = (self.raw(np.asarray(values, float)) - self.low) / (self.high - self.low)
-        return np.asarray(start + share * (end - start))
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        low, high = sorted(self.limits)
-        if self.axis.ticks is not None:
-            return [(t, text) for t, text in self.axis.ticks if low - 1e-9 <= t <= high + 1e-9]
-        if self.axis.is_log:
-            decades = range(int(np.ceil(np.log10(low))), int(np.log10(high)) + 1)
-            step = max(1, len(decades) // 6)
-            return [(10.0**k, f"{10.0**k:g}") for k in decades[::step]]
-        return ticks_of(self.limits, abs(self.ends[1] - self.ends[0]) / self.apart)
-
-
-class _Entry(NamedTuple):
-    """A line of the legend: a sample of a mark and its name, or a heading."""
-
-    name: str
-    mark: Any = None
-
-    @property
-    def words(self) -> str:
-        return cut(self.name, 60 if self.mark is not None else 32)
-
-    @property
-    def width(self) -> float:
-        is_heading = self.mark is None
-        return width_of(self.words, 12.0, is_bold=is_heading) + (14.0 if is_heading else 30.0)
-
-
 class _Frame:
     """One panel in its place on a sheet."""
 
@@ -144,8 +88,8 @@ class _Frame:
         self, panel: Panel, place: tuple[float, float, float, float], name: str, told: set[str]
     ) -> None:
         self.panel, self.place, self.name = panel, place, name
-        self.entries = _wrapped(list(_entries(panel, told)), place[2] - 16.0)
-        self.scale = _scale_of(panel)
+        self.entries = wrap_entries(list(legend_entries(panel, told)), place[2] - 16.0)
+        self.scale = next(filter(None, map(scale_beside, panel.marks)), None)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -155,7 +99,7 @@ class _Frame:
         at_left = min(wide + (28.0 if panel.y.title else 10.0), 0.42 * width)
         start = left + (at_left if panel.y.is_shown else 6.0)
         end = left + width - (78.0 if self.scale is not None else 12.0)
-        self.is_steep = _is_steep(panel.x, end - start)
+        self.is_steep = is_steep(panel.x, end - start)
         below = 6.0
         if panel.x.is_shown:
             rows = 1 + max((text.count("\n") for _, text in panel.x.ticks or ()), default=0)
@@ -175,8 +119,8 @@ class _Frame:
         elif panel.is_equal:
             x, y = equal_axes(x, y, (end - start, foot - head))
         self.box = (start, head, end - start, foot - head)
-        self.x = _Side(panel.x, x, (start, end), 70.0)
-        self.y = _Side(panel.y, y, (foot, head), 50.0)
+        self.x = Side(panel.x, x, (start, end), 70.0)
+        self.y = Side(panel.y, y, (foot, head), 50.0)
 
     def svg(self) -> str:
         parts = [self._title(), self._ground()]
@@ -276,7 +220,7 @@ class _Frame:
         for k, colour in enumerate(hexes(Scale(values[::-1], kind=self.scale.kind))):
             at = y + long * k / 33
             yield shapes.rectangle(x, at, 11.0, long / 33 + 0.6, fill=colour)
-        side = _Side(Axis(), self.scale.limits, (y + long, y), 34.0)
+        side = Side(Axis(), self.scale.limits, (y + long, y), 34.0)
         for v, text in side.ticks:
             yield shapes.text(text, x + 15.0, float(side.at(v)) + 3.5, font_size=10, fill=QUIET)
         if self.scale.title:
@@ -297,7 +241,7 @@ class _Frame:
                 if entry.mark is None:
                     yield shapes.text(words, x, y + 4.0, font_weight="600")
                 else:
-                    yield _sample(entry.mark, x, y)
+                    yield sample_of(entry.mark, x, y)
                     yield shapes.text(words, x + 20.0, y + 4.0)
                 x += entry.width
 
@@ -514,70 +458,10 @@ DRAW: dict[type, Callable[[Any, Any], Iterator[str]]] = {
 }
 
 
-def _edges(side: _Side, places: Array) -> list[float]:
+def _edges(side: Side, places: Array) -> list[float]:
     """Return where the cells around some places end."""
     if len(places) < 2:
         half = np.array([0.5, 0.5])
     else:
         half = np.array([places[1] - places[0], places[-1] - places[-2]]) / 2
     return sorted(side.at([places[0] - half[0], places[-1] + half[1]]).tolist())
-
-
-def _is_steep(side: Axis, width: float) -> bool:
-    """Whether the names below a panel need more room than it has, and stand upright."""
-    lines = [line for _, text in side.ticks or () for line in text.split("\n")]
-    longest = max((width_of(cut(line, 28), 11.0) for line in lines), default=0.0)
-    return len(side.ticks or ()) > 1 and longest * len(side.ticks or ()) > 0.95 * width
-
-
-def _entries(panel: Panel, told: set[str]) -> Iterator[_Entry]:
-    """Yield the entries of a legend that no panel before has told, after their heading."""
-    named = [m for m in panel.marks if name_of(m) and name_of(m) not in told]
-    by = next((m.by for m in named if isinstance(m, Markers) and m.by), "")
-    if by:
-        yield _Entry(by)
-    for mark in named:
-        name = name_of(mark)
-        if name not in told:
-            yield _Entry(name, mark)
-        told.add(name)
-
-
-def name_of(mark: Mark) -> str:
-    """Return what the legend calls a mark."""
-    return str(getattr(mark, "name", None) or "")
-
-
-def _wrapped(entries: Sequence[_Entry], width: float) -> list[list[_Entry]]:
-    lines: list[list[_Entry]] = []
-    room = 0.0
-    for entry in entries:
-        if entry.width > room:
-            lines.append([])
-            room = width
-        lines[-1].append(entry)
-        room -= entry.width
-    return lines
-
-
-def _scale_of(panel: Panel) -> Scale | None:
-    for mark in panel.marks:
-        if isinstance(mark, Field) and mark.has_bar and mark.kind != "density":
-            return mark.scale
-        if isinstance(getattr(mark, "colour", None), Scale):
-            found: Scale = mark.colour  # type: ignore[union-attr, assignment]
-            return found
-    return None
-
-
-def _sample(mark: Any, x: float, y: float) -> str:
-    """Return what a mark looks like beside its name."""
-    colour = mark.colours[0] if isinstance(mark, Bars) else getattr(mark, "colour", INK)
-    colour = colour if isinstance(colour, str) else INK
-    if isinstance(mark, Markers):
-        return shapes.markers(mark, np.array([x + 8.0]), np.array([y]), colour)
-    if isinstance(mark, Bars | Band):
-        opacity = "0.3" if isinstance(mark, Band) else ""
-        return shapes.rectangle(x, y - 5.0, 16.0, 10.0, fill=colour, fill_opacity=opacity)
-    dash = "6 4" if getattr(mark, "is_dashed", False) else DASHES.get(getattr(mark, "dash", ""), "")
-    return shapes.line((x, y, x + 16.0, y), colour, stroke_width="1.8", stroke_dasharray=dash)

@@ -1,18 +1,29 @@
-"""Shapes of SVG as text: lines, words, markers, images of cells and level lines."""
+"""Parts of SVG as text: shapes, images of cells, level lines, sides of frames and legends."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.check import Array
 from mercer.pictures.colours import INK, Scale, rgb_of
-from mercer.pictures.scene import Markers
+from mercer.pictures.labels import cut, width_of
+from mercer.pictures.scene import (
+    Axis,
+    Band,
+    Bars,
+    Markers,
+    Panel,
+    name_of,
+)
+
+DASHES = {"solid": "", "dashed": "6 4", "dotted": "2 3"}
+"""Pixels of dashes and gaps."""
 
 LEVELS = 14
 """Steps of a scale between which contours have lines."""
@@ -153,3 +164,112 @@ def level_lines(us: Array, vs: Array, scale: Scale) -> Iterator[str]:
                     u = us[j + b] + t * (us[j + d] - us[j + b])
                     ends.append(f"{digits(u)} {digits(vs[i + a] + t * (vs[i + c] - vs[i + a]))}")
             yield from (f"M{a}L{b}" for a, b in zip(ends[::2], ends[1::2], strict=True))
+
+
+def ticks_of(limits: tuple[float, float], count: float) -> list[tuple[float, str]]:
+    """Return round numbers between two ends, about so many.
+
+    >>> [text for _, text in ticks_of((-1.0, 1.0), 4)]
+    ['−1', '−0.5', '0', '0.5', '1']
+    """
+    low, high = sorted(limits)
+    rough = (high - low) / max(count, 1.0)
+    if not (np.isfinite(rough) and rough > 0):
+        return []
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(s for s in (1, 2, 5, 10) if s * power >= 0.999 * rough) * power
+    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
+    return [(k * step, f"{k * step:.4g}".replace("-", "−")) for k in range(first, last + 1)]
+
+
+class Side:
+    """One side of a frame: from values to pixels."""
+
+    def __init__(
+        self, axis: Axis, limits: tuple[float, float], ends: tuple[float, float], apart: float
+    ) -> None:
+        self.axis, self.limits, self.ends, self.apart = axis, limits, ends, apart
+        self.low, self.high = (float(self.raw(np.array(v))) for v in limits)
+
+    def raw(self, values: Array) -> Array:
+        if not self.axis.is_log:
+            return values
+        return np.log10(np.where(values > 0, values, np.nan))
+
+    def at(self, values: Any) -> Array:
+        start, end = self.ends
+        share = (self.raw(np.asarray(values, float)) - self.low) / (self.high - self.low)
+        return np.asarray(start + share * (end - start))
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        low, high = sorted(self.limits)
+        if self.axis.ticks is not None:
+            return [(t, text) for t, text in self.axis.ticks if low - 1e-9 <= t <= high + 1e-9]
+        if self.axis.is_log:
+            decades = range(int(np.ceil(np.log10(low))), int(np.log10(high)) + 1)
+            step = max(1, len(decades) // 6)
+            return [(10.0**k, f"{10.0**k:g}") for k in decades[::step]]
+        return ticks_of(self.limits, abs(self.ends[1] - self.ends[0]) / self.apart)
+
+
+class Entry(NamedTuple):
+    """A line of the legend: a sample of a mark and its name, or a heading."""
+
+    name: str
+    mark: Any = None
+
+    @property
+    def words(self) -> str:
+        return cut(self.name, 60 if self.mark is not None else 32)
+
+    @property
+    def width(self) -> float:
+        is_heading = self.mark is None
+        return width_of(self.words, 12.0, is_bold=is_heading) + (14.0 if is_heading else 30.0)
+
+
+def is_steep(side: Axis, width: float) -> bool:
+    """Whether the names below a panel need more room than it has, and stand upright."""
+    lines = [line for _, text in side.ticks or () for line in text.split("\n")]
+    longest = max((width_of(cut(line, 28), 11.0) for line in lines), default=0.0)
+    return len(side.ticks or ()) > 1 and longest * len(side.ticks or ()) > 0.95 * width
+
+
+def legend_entries(panel: Panel, told: set[str]) -> Iterator[Entry]:
+    """Yield the entries of a legend that no panel before has told, after their heading."""
+    names = ((name_of(mark) or "", mark) for mark in panel.marks)
+    named = [(name, mark) for name, mark in names if name and name not in told]
+    by = next((m.by for _, m in named if isinstance(m, Markers) and m.by), "")
+    if by:
+        yield Entry(by)
+    for name, mark in named:
+        if name not in told:
+            yield Entry(name, mark)
+        told.add(name)
+
+
+def wrap_entries(entries: Sequence[Entry], width: float) -> list[list[Entry]]:
+    """Return the lines of a legend, each as long as there is room."""
+    lines: list[list[Entry]] = []
+    room = 0.0
+    for entry in entries:
+        if entry.width > room:
+            lines.append([])
+            room = width
+        lines[-1].append(entry)
+        room -= entry.width
+    return lines
+
+
+def sample_of(mark: Any, x: float, y: float) -> str:
+    """Return what a mark looks like beside its name."""
+    colour = mark.colours[0] if isinstance(mark, Bars) else getattr(mark, "colour", INK)
+    colour = colour if isinstance(colour, str) else INK
+    if isinstance(mark, Markers):
+        return markers(mark, np.array([x + 8.0]), np.array([y]), colour)
+    if isinstance(mark, Bars | Band):
+        opacity = "0.3" if isinstance(mark, Band) else ""
+        return rectangle(x, y - 5.0, 16.0, 10.0, fill=colour, fill_opacity=opacity)
+    dash = "6 4" if getattr(mark, "is_dashed", False) else DASHES.get(getattr(mark, "dash", ""), "")
+    return line((x, y, x + 16.0, y), colour, stroke_width="1.8", stroke_dasharray=dash)

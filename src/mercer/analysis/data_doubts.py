@@ -1,0 +1,228 @@
+"""Doubts about the data of a table, before any map is drawn: counts, codes, times, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mercer.analysis.columns import (
+    FEWEST_COUNTED,
+    GROUP,
+    MOST_CODES,
+    VARIABLES,
+    WEIGHT,
+    are_counts,
+    is_time,
+    is_whole,
+    measured_values,
+)
+from mercer.analysis.doubts import Doubt
+from mercer.check import Array
+from mercer.data.assembly import TRANSPOSE, are_samples
+from mercer.data.dialect import is_number
+from mercer.data.missing import MISSING_LEVEL, imputed_spread
+from mercer.data.table import Column, Role, Table
+from mercer.display import listing
+from mercer.errors import Advice
+
+NAMED = 6
+"""Columns that a doubt names."""
+
+
+def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield that a table analysed as measurements may be one of counts."""
+    if len(columns) >= FEWEST_COUNTED and are_counts(table, columns):
+        other = Advice("method", "ca")
+        that = " that were measured" if any(c.name in table.imputed for c in columns) else ""
+        text = (
+            f"all cells{that} are whole numbers and none is negative: if they are counts, {other} "
+            "compares their profiles (correspondence analysis); here each column was read as a "
+            "measurement"
+        )
+        yield Doubt("counts", text, "table", other)
+
+
+def guess_doubt() -> Iterator[Doubt]:
+    """Yield that a table analysed as counts, which nobody said, may be one of measurements."""
+    other = Advice("method", "pca")
+    text = f"the cells were taken for counts; {other} is for columns that measure something"
+    yield Doubt("counts", text, "table", other)
+
+
+def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield that a table analysed as counts holds numbers that count nothing.
+
+    >>> table = Table.of({"size": [0.5, 1.5, 2.0]})
+    >>> [doubt.where for doubt in profiles_doubt(table, [*table.columns()])]
+    ['size']
+    """
+    numbers = [c for c in columns if c.role is Role.NUMBER]
+    odd = [c.name for c in numbers if not is_whole(measured_values(table, c))]
+    if odd:
+        other = Advice("method", "pca")
+        which = f'"{odd[0]}"' if len(odd) == 1 else f'"{odd[0]}" and {len(odd) - 1} more'
+        text = (
+            "correspondence analysis compares the profiles of counts, which add up along rows and "
+            f"columns, and {which} holds other numbers: of measurements, sums across their units "
+            f"mean nothing; {other} reads columns as measurements"
+        )
+        yield Doubt("counts", text, odd[0], other)
+
+
+def samples_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield that the columns look like the individuals, as samples beside genes do."""
+    if are_samples(table):
+        text = (
+            f"the {len(table)} rows are the individuals here, but the columns look like samples: "
+            f"numbers of one kind that rise and fall together; {TRANSPOSE} maps the columns instead"
+        )
+        yield Doubt("samples", text, "table", TRANSPOSE)
+
+
+def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield the columns of few whole numbers among measurements: they may code groups.
+
+    >>> code = Column("target", Role.NUMBER, np.array([0.0, 1.0, 2.0] * 7))
+    >>> size = Column("size", Role.NUMBER, np.linspace(0.0, 1.0, 21))
+    >>> [doubt.where for doubt in codes_doubt([size, size, code])]
+    ['target']
+    """
+    found = [c for c in columns if c.role is Role.NUMBER and _is_code(c)]
+    found.sort(key=lambda c: GROUP.fullmatch(c.name.strip()) is None)  # what is called one first
+    if not found:
+        return
+    name, first = found[0].name, [c.name for c in found[:NAMED]]
+    as_factors = ", ".join(f"{one!r}: 'factor'" for one in first)
+    other = Advice("roles", first, f"roles={{{as_factors}}}")
+    if len(found) == 1:
+        text = (
+            f'the column "{name}" holds only {_held(found[0])} and was read as a measurement; if '
+            f"it codes groups, {other} makes it a factor"
+        )
+    else:
+        shown = listing([f'"{c.name:.80}" only {_held(c)}' for c in found], FEWEST_COUNTED)
+        text = (
+            f"{len(found)} of {len(columns)} columns hold few different numbers ({shown}) and were "
+            f"read as measurements; if they code groups or answers, {other} makes factors of "
+            f"{'them' if len(found) <= NAMED else 'these'}"
+        )
+    yield Doubt("codes", text, name, other)
+
+
+def _held(column: Column) -> str:
+    """Return the few numbers that a column holds.
+
+    >>> _held(Column("grade", Role.NUMBER, np.array([1.0, 5.0, 3.0, 1.0])))
+    '1, 3, 5'
+    """
+    return ", ".join(f"{v:g}" for v in np.unique(column.values))
+
+
+def words_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield the factors most levels of which are numbers: a word may have made them factors.
+
+    >>> table = Table.of({"doors": ["2", "4", "none", "2"]}, roles={"doors": "factor"})
+    >>> [doubt.where for doubt in words_doubt(table)]
+    ['doors']
+    """
+    for column in table.columns():
+        levels = column.levels if column.role is Role.FACTOR else ()
+        odd = [level for level in levels if not is_number(level) and level != MISSING_LEVEL]
+        if odd and len(levels) > 2 * len(odd):
+            name, missing = column.name, Advice("na", odd[:1])
+            text = (
+                f'"{name}" holds numbers and {listing([repr(word[:40]) for word in odd], 3)}, and '
+                f"became a factor; {missing} takes that for missing and reads numbers"
+            )
+            yield Doubt("words", text, name, missing)
+
+
+def weights_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield the column that counts how often each combination of factors was seen."""
+    columns = [c for c in table.columns() if c.role in VARIABLES]
+    numbers = [c for c in columns if c.role is Role.NUMBER]
+    factors = [c.values.tolist() for c in columns if c.role is Role.FACTOR]
+    if len(numbers) != 1 or len(factors) < 2 or not WEIGHT.fullmatch(numbers[0].name.strip()):
+        return
+    if is_whole(numbers[0].values) and len(set(zip(*factors, strict=True))) == len(table):
+        name = numbers[0].name
+        other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
+        text = (
+            f'each row is a different combination of categories, and "{name}" seems to say how '
+            f"often it was seen; {other} weights the rows by it"
+        )
+        yield Doubt("weights", text, name, other)
+
+
+def _is_code(column: Column) -> bool:
+    """Whether a column has two numbers, or few whole ones such as 1 to 5, and is no time."""
+    values = column.values
+    if is_time(column):
+        return False
+    most = MOST_CODES if is_whole(values) else 2
+    return 1 < len(np.unique(values)) <= most and len(values) > 4 * MOST_CODES
+
+
+def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield what active columns bring with them: times, missing labels."""
+    times = [c.name for c in active if c.role is Role.NUMBER and is_time(c)]
+    if times:
+        aside = Advice("supplementary", times[:NAMED])
+        one = len(times) == 1
+        which = listing([f'"{name:.80}"' for name in times], NAMED)
+        text = (
+            f"the {'column' if one else 'columns'} {which} {'holds' if one else 'hold'} times, "
+            f"which {'pulls' if one else 'pull'} the axes towards early against late; {aside} "
+            f"keeps {'it' if one else 'them'} out of the axes"
+        )
+        yield Doubt("time", text, times[0] if one else "table", aside)
+    lacks = {c.name: sum(v is None for v in c.values.tolist()) for c in active}
+    lacking = sorted((name for name in lacks if lacks[name]), key=lambda name: -lacks[name])
+    if lacking:
+        total = sum(lacks.values())
+        what = "1 category is" if total == 1 else f"{total} categories are"
+        where = listing([f'"{name:.80}" ({lacks[name]})' for name in lacking], NAMED)
+        text = f'{what} missing, in {where}: "{MISSING_LEVEL}" counts as one more category'
+        yield Doubt("missing", text, lacking[0] if len(lacking) == 1 else "table")
+
+
+def imputed_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield how many values were missing and are drawn as if they had been measured.
+
+    >>> from mercer.data.missing import settled
+    >>> table = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
+    >>> print(next(imputed_doubt(table)).text)
+    1 missing value was imputed, in "a" (1), and is drawn as if measured; missing='drop' leaves out
+    its row instead
+    """
+    masks = table.imputed.items()
+    counts = {name: int(mask.sum()) for name, mask in masks if mask.any()}
+    if not counts:
+        return
+    total, worst = sum(counts.values()), sorted(counts, key=lambda name: -counts[name])
+    where = listing([f'"{name:.80}" ({counts[name]})' for name in worst], NAMED)
+    drop = Advice("missing", "drop")
+    its, whole = total == 1, int(np.any([*table.imputed.values(), *_lacking(table)], axis=0).sum())
+    rows = "its row" if whole == 1 and its else "1 row" if whole == 1 else f"{whole} rows"
+    what = "1 missing value was" if its else f"{total} missing values were"
+    text = (
+        f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if measured"
+        f"{_trust(table)}; {drop} leaves out {rows} instead"
+    )
+    yield Doubt("missing", text, "table", drop)
+
+
+def _lacking(table: Table) -> Iterator[Array]:
+    """Yield where categories are missing, for "drop" leaves out those rows too."""
+    for column in table.columns():
+        if column.role is Role.FACTOR:
+            yield np.array([value is None for value in column.values.tolist()], bool)
+
+
+def _trust(table: Table) -> str:
+    """Return how far numbers that were put in could be others, where that is known."""
+    spread = imputed_spread(table)
+    if spread is None:
+        return ""
+    return f", although plausible values vary by {spread:.2f} standard deviations of a column"
