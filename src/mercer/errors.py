@@ -236,7 +236,7 @@ class CorruptFile(UnreadableFile):
     ...         mc.load(file)
     ...     except CorruptFile as error:
     ...         print(str(error)[-43:])
-    one.mercer is not a model that mercer saved
+    one.mercer is not a file that mercer saved
     """
 
 

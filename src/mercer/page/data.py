@@ -442,14 +442,15 @@ def _columns_in_words(table: Table, used: Sequence[str]) -> str:
     """Return how many columns were used, by their kinds."""
     kinds = {Role.NUMBER: "numbers", Role.FACTOR: "categories", Role.TEXT: "texts"}
     kinds |= {Role.DATE: "dates", Role.IDENTIFIER: "names"}
-    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in used]
+    active = frozenset(used)
+    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in active]
     if not roles:
         return f"{count_of(len(table.names), 'column')}, none of them active"
-    active = count_of(len(roles), "active column")
+    counted = count_of(len(roles), "active column")
     if len(set(roles)) == 1:
-        return f"{active} of {kinds[roles[0]]}"
+        return f"{counted} of {kinds[roles[0]]}"
     shares = [f"{roles.count(role)} of {kinds[role]}" for role in dict.fromkeys(roles)]
-    return f"{active} ({', '.join(shares)})"
+    return f"{counted} ({', '.join(shares)})"
 
 
 def _kernel(subject: Subject) -> Value | None:
