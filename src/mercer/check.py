@@ -456,7 +456,7 @@ def refuse_lazy(x: Any, name: str) -> None:
     )
 
 
-def computed(column: Any) -> Any:
+def compute_lazy(column: Any) -> Any:
     """Return a value for each individual, computed where that is still to be done.
 
     It takes no more memory than one vector of an iteration, whatever the points take.
@@ -592,7 +592,7 @@ def weights_of(
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if weights is None:
         return np.ones(n)
-    given = plain_array(computed(weights), name)
+    given = plain_array(compute_lazy(weights), name)
     if given.dtype.kind not in "biuf":
         for index, entry in np.ndenumerate(given):
             if not isinstance(entry, Real):

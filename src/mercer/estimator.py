@@ -66,7 +66,7 @@ from mercer.points import (
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, follow_work
-from mercer.settings import advised, refused, spelled, whole
+from mercer.settings import advised, invalid_parameter, spelled, whole
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
 
@@ -220,7 +220,7 @@ def axes_asked(n_components: Any) -> int | float | None:
     try:
         return whole(n_components, "n_components", least=1)
     except InvalidParameter:
-        raise refused(
+        raise invalid_parameter(
             "n_components",
             "must be a whole number >= 1, a share of the inertia between 0 and 1, or None for all "
             f"axes; found {n_components!r}",

@@ -46,10 +46,10 @@ def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | No
             return result
     limits = f" > {above:g}" if np.isfinite(above) else ""
     exception = "" if allowed is None else f" or equal to {allowed:g}"
-    raise refused(name, f"must be a number{limits}{exception}, found {value!r}")
+    raise invalid_parameter(name, f"must be a number{limits}{exception}, found {value!r}")
 
 
-def refused(name: str, why: str) -> InvalidParameter:
+def invalid_parameter(name: str, why: str) -> InvalidParameter:
     """Return the refusal of a parameter, which other doors may know by another name."""
     return InvalidParameter(f"{name} {why}", Advice(name, text=name))
 
@@ -72,7 +72,7 @@ def whole(value: Any, name: str, *, least: int = 0) -> int:
         isinstance(value, Real) and _double(value).is_integer()
     )
     if isinstance(value, bool) or not is_whole or int(value) < least:
-        raise refused(name, f"must be a whole number >= {least}, found {value!r}")
+        raise invalid_parameter(name, f"must be a whole number >= {least}, found {value!r}")
     return int(value)
 
 
@@ -80,7 +80,7 @@ def is_yes(value: Any, name: str) -> bool:
     """Return a parameter that is True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise refused(name, f"must be True or False, found {value!r}")
+    raise invalid_parameter(name, f"must be True or False, found {value!r}")
 
 
 def numbers(

@@ -24,7 +24,7 @@ from mercer.check import (
     Checked,
     Points,
     as_numpy,
-    computed,
+    compute_lazy,
     is_foreign,
     is_missing,
     real_array,
@@ -72,7 +72,7 @@ def read_numbers(y: Any) -> Any:
     ...
     mercer.errors.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    y = as_numpy(y) if is_foreign(y := computed(y)) else y
+    y = as_numpy(y) if is_foreign(y := compute_lazy(y)) else y
     values = np.asarray(y)
     if values.ndim == 0:
         return y
@@ -157,7 +157,7 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     mercer.errors.InvalidInput: y, row 1 holds None. Leave out what has no label
     """
     _refuse_none(y, model)
-    labels = as_numpy(computed(y))
+    labels = as_numpy(compute_lazy(y))
     if labels.ndim == 0:
         raise InvalidInput(f"y must have a label for each point, found {y!r}")
     if labels.dtype.kind == "f":

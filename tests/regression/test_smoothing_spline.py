@@ -29,7 +29,7 @@ from mercer.errors import InvalidInput
 from mercer.regression import penalty_path, spline_filter
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.spline_curve import Curve, Places, curve, pool_places
-from mercer.regression.spline_filter import carried, joint_determinant, left_out, observed
+from mercer.regression.spline_filter import carry, joint_determinant, left_out, observe
 from tests.references import FOLDER
 
 REFERENCE = FOLDER
@@ -233,9 +233,9 @@ def in_long_doubles(x: Array, y: Array, penalty: float) -> tuple[Array, Array]:
         found = []
         for i, value in enumerate(values):
             if i:
-                at, _ = carried(at, h[i - 1], 1 / np.longdouble(penalty))
+                at, _ = carry(at, h[i - 1], 1 / np.longdouble(penalty))
             found.append(at)
-            at = observed(at, np.longdouble(1), value)
+            at = observe(at, np.longdouble(1), value)
         return found
 
     x, y = x.astype(np.longdouble), y.astype(np.longdouble)

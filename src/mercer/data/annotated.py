@@ -14,12 +14,18 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from mercer.check import Array, in_dtype_of, is_annotated
-from mercer.data.extras import extra
 from mercer.data.frames import frame_columns, is_frame
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
-from mercer.errors import DataWarning, InvalidInput, InvalidParameter, MercerError, UnreadableFile
+from mercer.errors import (
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    MercerError,
+    UnreadableFile,
+    extra,
+)
 from mercer.points import NamedRows, matrix_of
 
 Parts = tuple[list[str], list[Array], list[str]]

@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.extras import extra
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
-from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile
+from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile, extra
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, OverflowError, SystemError, MemoryError)
 """What the library raises of damaged files, beside errors of its own."""

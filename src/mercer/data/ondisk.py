@@ -18,7 +18,6 @@ import numpy as np
 from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
 from mercer.data.arrow import damage_named, declared_lengths, index_columns, refuse_twice
-from mercer.data.extras import extra
 from mercer.data.raw_files import (
     MEMORY,
     first_bytes,
@@ -34,6 +33,7 @@ from mercer.errors import (
     InvalidParameter,
     TooLarge,
     UnreadableFile,
+    extra,
 )
 from mercer.settings import spelled
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points, in_dtype_of, namespace, shares_of
 from mercer.display import warn
 from mercer.engines.engine import Engine
-from mercer.engines.held import beside, given_back
+from mercer.engines.held import given_back, move_beside
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
@@ -148,7 +148,7 @@ class Machine(KernelModel):
             product = np.asarray(points)[:, self._used] @ self._weights.T
         else:
             seen = self._origin.points(points)
-            weights = beside(self._weights.T, seen)
+            weights = move_beside(self._weights.T, seen)
             product = Gram(self.kernel_, seen, self._points).product(weights)
         return given_back(product + self._intercepts, X)
 
