@@ -152,7 +152,7 @@ def _stress(model: Any) -> str:
     return f"{name} {short(model.stress_)}{state}"
 
 
-OTHERWISE = "kernel=, on the command line --kernel, compares them in another way"
+OTHERWISE = "another kernel (--kernel) compares them in another way"
 """How to change what makes points alike."""
 
 
