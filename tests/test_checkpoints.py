@@ -410,6 +410,48 @@ def test_a_full_disk_keeps_what_is_on_it(
     assert_same(model().fit(X, checkpoint=file), found)  # from the pass that is kept
 
 
+@pytest.mark.parametrize("place", ["nowhere/run", "data.csv/run", "n" * 300])
+def test_a_place_that_cannot_be_written_is_told_before_the_first_pass(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data.csv").write_text("1,2")
+    monkeypatch.setattr(mc.KernelPCA, "_leading", None)  # which would be a TypeError
+    with pytest.raises(NotSaved, match="could not be written"):
+        model().fit(X[:300], checkpoint=tmp_path / place)
+    with pytest.raises(CorruptFile, match=r"data\.csv is not a file that mercer saved"):
+        model().fit(X[:300], checkpoint=tmp_path / "data.csv")
+    assert (tmp_path / "data.csv").read_text() == "1,2"
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_disk_that_may_not_be_written_any_more_serves_to_go_on(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a disk was mounted again after a fault: the state that is on it is of use."""
+    assert run_until(3, tmp_path / "run", monkeypatch) is None
+    before = {place: place.read_bytes() for place in tmp_path.iterdir()}
+    passes, real = [0], CheckpointFile.save
+
+    def noting(self: CheckpointFile, state: Any) -> None:
+        passes[0] += 1
+        real(self, state)
+
+    def refuse(path: Any, flags: int, *rest: Any, opened: Any = os.open) -> int:
+        if flags & os.O_CREAT and Path(path).parent == tmp_path:
+            raise OSError(code, os.strerror(code))
+        return int(opened(path, flags, *rest))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFile, "save", noting)
+        patch.setattr(os, "open", refuse)
+        with pytest.warns(DataWarning, match=f"{os.strerror(code)}. The run continues") as told:
+            found = model().fit(X, checkpoint=tmp_path / "run")
+    assert len(told) == 1
+    assert passes[0] >= 1
+    assert_same(found, model().fit(X))
+    assert {place: place.read_bytes() for place in tmp_path.iterdir()} == before
+
+
 def test_a_clock_that_jumps_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.engines import cpu
 from mercer.engines.cpu import Threads, fastest_exponential
-from mercer.engines.tiles import PreparedTable, Tiles
+from mercer.engines.tiles import Grid, PreparedTable, Tiles
 from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.pairs import exponential, numpy_exponential
@@ -422,6 +423,33 @@ def test_a_gram_matrix_survives_pickling() -> None:
 def test_weights_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(InvalidInput, match="weights, row 0: .a. is no weight"):
         Gram(mc.Linear(), np.eye(2)).centred(np.array(["a", "b"]))
+
+
+@pytest.mark.parametrize("shape", [(7, 7), (7, 3), (3, 7), (6, 6), (1, 1), (0, 4), (4, 0)])
+@pytest.mark.parametrize("is_upper", [False, True])
+def test_a_grid_has_every_pair_of_parts_once(shape: tuple[int, int], is_upper: bool) -> None:
+    if is_upper and shape[0] != shape[1]:
+        return
+    grid, size = Grid(shape, 3, is_upper=is_upper), np.zeros(shape)
+    for block in grid:
+        size[block.rows, block.columns] += 1.0
+    rows, columns = np.indices(shape) // 3
+    np.testing.assert_array_equal(size, np.where(is_upper & (rows > columns), 0.0, 1.0))
+    assert len(grid) == len(list(grid))
+    with pytest.raises(IndexError):
+        grid[len(grid)]
+
+
+def test_the_tiles_of_a_million_points_are_no_list() -> None:
+    tiles = Gram(mc.Gaussian(1.0), np.zeros((10**6, 1))).cut()
+    tracemalloc.start()
+    try:
+        blocks = tiles.blocks()
+        assert len(blocks) > 10**6
+        assert blocks[len(blocks) - 1].rows.stop == 10**6
+        assert tracemalloc.get_traced_memory()[1] < 10**6  # a list of them had 236 MB
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_every_extra_is_used_and_known_to_the_doctor() -> None:
     assert {name: set(modules) for name, modules in EXTRAS.items()} == extras
     sources = "\n".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
     for library in set().union(*extras.values()):
-        used = rf'^ *(import|from) {library}\b|(extra|needed|import_module)\(\s*"{library}\b'
+        used = rf'^ *(import|from) {library}\b|(extra|import_module)\(\s*"{library}\b'
         assert re.search(used, sources, flags=re.MULTILINE), f"no code imports {library}"
 
 

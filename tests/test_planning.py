@@ -15,7 +15,7 @@ from mercer import planning
 from mercer.check import chunks
 from mercer.cli.plans import planned
 from mercer.engines import cluster_cost
-from mercer.engines.cluster_cost import MOST_PAIRS, groups, moved, shares
+from mercer.engines.cluster_cost import MOST_PAIRS, groups, shares, traffic_of
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter
 from mercer.planning import plan
@@ -230,8 +230,8 @@ def test_vectors_are_counted_in_the_groups_that_are_sent(
 
 def test_what_moves_grows_with_the_root_of_the_workers() -> None:
     rows = (640,) * 128
-    few, many = (moved(rows, workers, 8 * workers, 2000) for workers in (4, 64))
-    alone = moved(rows, 1, 8, 2000)
+    few, many = (traffic_of(rows, workers, 8 * workers, 2000) for workers in (4, 64))
+    alone = traffic_of(rows, 1, 8, 2000)
     assert (alone.points, alone.vectors, alone.products) == (0, 0, 0)
     assert many.points < 6 * few.points  # of the root, 4; of the workers, 21
     assert many.vectors < 7 * few.vectors  # some go along that are not needed

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import EPSILON, Array, refuse_lazy
 from mercer.engines.engine import Engine
-from mercer.engines.held import beside
+from mercer.engines.held import move_beside
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import (
     Computing,
@@ -93,7 +93,7 @@ class View(KernelModel):
             images = np.asarray(points) @ centred
         else:
             seen = self.origin_.points(points)
-            images = Gram(self.kernel_, seen, self.points_).product(beside(centred, seen))
+            images = Gram(self.kernel_, seen, self.points_).product(move_beside(centred, seen))
         found: Array = like_given(images - self.means_ @ centred, X)
         return found
 

@@ -404,9 +404,20 @@ def plain_array(x: Any, name: str) -> Array:
     try:
         a = np.asarray(x)
         # numpy makes text of numbers that stand beside text; as objects they remain what they are.
-        return np.asarray(x, dtype=object) if a.dtype.kind in "US" else a
+        return _plain_objects(np.asarray(x, dtype=object)) if a.dtype.kind in "USO" else a
     except ValueError as error:
         raise InvalidInput(_ragged(x, name)) from error
+
+
+def _plain_objects(a: Array) -> Array:
+    """Return objects with None for what pandas holds where a whole number is missing."""
+    is_gap = np.frompyfunc(lambda entry: type(entry).__name__ == "NAType", 1, 1)
+    gaps = np.asarray(is_gap(a), bool)
+    if not np.any(gaps):
+        return a
+    filled = a.copy()
+    filled[gaps] = None
+    return filled
 
 
 LAZY = {"dask": "compute", "polars": "collect", "narwhals": "collect"}
@@ -445,7 +456,7 @@ def refuse_lazy(x: Any, name: str) -> None:
     )
 
 
-def computed(column: Any) -> Any:
+def compute_lazy(column: Any) -> Any:
     """Return a value for each individual, computed where that is still to be done.
 
     It takes no more memory than one vector of an iteration, whatever the points take.
@@ -581,7 +592,7 @@ def weights_of(
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if weights is None:
         return np.ones(n)
-    given = plain_array(computed(weights), name)
+    given = plain_array(compute_lazy(weights), name)
     if given.dtype.kind not in "biuf":
         for index, entry in np.ndenumerate(given):
             if not isinstance(entry, Real):

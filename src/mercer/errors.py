@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple
 
 
@@ -235,7 +236,7 @@ class CorruptFile(UnreadableFile):
     ...         mc.load(file)
     ...     except CorruptFile as error:
     ...         print(str(error)[-43:])
-    one.mercer is not a model that mercer saved
+    one.mercer is not a file that mercer saved
     """
 
 
@@ -268,13 +269,31 @@ class NotSaved(MercerError, OSError):
 class MissingExtra(MercerError, ImportError):
     """An optional library that is not installed; the message names the extra to install.
 
-    >>> from mercer.data.extras import extra
+    >>> from mercer.errors import extra
     >>> extra("no_such_library", "plot", "drawing")
     Traceback (most recent call last):
         ...
     mercer.errors.MissingExtra: drawing needs no_such_library, which is not installed; pip install
     "mercer[plot]" brings it
     """
+
+
+def extra(module: str, name: str, purpose: str) -> Any:
+    """Return an optional module, or say which extra brings it.
+
+    >>> extra("no_such_module", "io", "reading moonbeams")
+    Traceback (most recent call last):
+    ...
+    mercer.errors.MissingExtra: reading moonbeams needs no_such_module, which is not installed; pip install "mercer[io]" brings it
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise MissingExtra(
+            f"{purpose} needs {library}, which is not installed; "
+            f'pip install "mercer[{name}]" brings it'
+        ) from error
 
 
 class NotANumber(InvalidInput, TypeError):
@@ -482,8 +501,8 @@ class ExchangeableAxes(Misleading):
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
     ...     found = mc.analyse(np.random.default_rng(4).normal(size=(40, 8)), method="pca")
-    >>> told[0].category.__name__, str(told[0].message)[:36]
-    ('ExchangeableAxes', 'axes 1, 2 and 3 of the straight map ')
+    >>> told[0].category.__name__, str(told[0].message)[:27]
+    ('ExchangeableAxes', 'axes 1, 2 and 3 of the map ')
     """
 
 

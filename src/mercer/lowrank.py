@@ -11,7 +11,7 @@ from numpy.linalg import cholesky  # scipy's does not let other threads run, not
 from scipy.linalg import solve_triangular
 
 from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors
-from mercer.engines.held import Held, beside, to_host
+from mercer.engines.held import Held, move_beside, to_host
 from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.engines.tiles import rounding
 from mercer.errors import InvalidInput, InvalidParameter
@@ -55,7 +55,7 @@ class Features:
         """Return one row of features for each point."""
         gram = Gram(self.kernel, x, self.landmarks)
         if isinstance(gram.x, Held):
-            return gram.product(beside(self.root, gram.x))
+            return gram.product(move_beside(self.root, gram.x))
         return np.asarray(gram @ self.root)
 
 

@@ -27,7 +27,7 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, beside, to_host
+from mercer.engines.held import Held, move_beside, to_host
 from mercer.engines.tiles import BLOCK, TILE, Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
@@ -313,7 +313,10 @@ class CentredSource(Shown, Generic[S]):
         if not isinstance(vectors, Held):
             return self.roots, self.weights[:, None]
         if self._held is None:
-            self._held = beside(self.roots, vectors), beside(self.weights[:, None], vectors)
+            self._held = (
+                move_beside(self.roots, vectors),
+                move_beside(self.weights[:, None], vectors),
+            )
         return self._held
 
     def _with_means(self, u: Array, single: bool) -> Array:

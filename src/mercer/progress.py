@@ -116,11 +116,11 @@ def follow_work(progress: bool | Progress | None, what: str) -> Iterator[Progres
 
 
 @contextmanager
-def hearing(act: Callable[[float], None]) -> Iterator[None]:
+def hear_residuals(act: Callable[[float], None]) -> Iterator[None]:
     """Have a function told of every residual that an iteration of this thread reaches.
 
     >>> seen = []
-    >>> with hearing(seen.append):
+    >>> with hear_residuals(seen.append):
     ...     tell_residual(0.5)
     >>> tell_residual(0.25)
     >>> seen

@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -46,10 +46,10 @@ def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | No
             return result
     limits = f" > {above:g}" if np.isfinite(above) else ""
     exception = "" if allowed is None else f" or equal to {allowed:g}"
-    raise refused(name, f"must be a number{limits}{exception}, found {value!r}")
+    raise invalid_parameter(name, f"must be a number{limits}{exception}, found {value!r}")
 
 
-def refused(name: str, why: str) -> InvalidParameter:
+def invalid_parameter(name: str, why: str) -> InvalidParameter:
     """Return the refusal of a parameter, which other doors may know by another name."""
     return InvalidParameter(f"{name} {why}", Advice(name, text=name))
 
@@ -72,7 +72,7 @@ def whole(value: Any, name: str, *, least: int = 0) -> int:
         isinstance(value, Real) and _double(value).is_integer()
     )
     if isinstance(value, bool) or not is_whole or int(value) < least:
-        raise refused(name, f"must be a whole number >= {least}, found {value!r}")
+        raise invalid_parameter(name, f"must be a whole number >= {least}, found {value!r}")
     return int(value)
 
 
@@ -80,7 +80,7 @@ def is_yes(value: Any, name: str) -> bool:
     """Return a parameter that is True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise refused(name, f"must be True or False, found {value!r}")
+    raise invalid_parameter(name, f"must be True or False, found {value!r}")
 
 
 def numbers(
@@ -458,6 +458,31 @@ def advised(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **named)
 
     return constructor
+
+
+def hints_in(package: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a package: which of its names was meant by another.
+
+    >>> hints_in("mercer.datasets")("load_iris")
+    Traceback (most recent call last):
+    ...
+    AttributeError: module 'mercer.datasets' has no attribute 'load_iris'; did you mean iris?
+    """
+
+    def refuse(name: str) -> NoReturn:
+        known = [] if name.startswith("_") else public_names(package)
+        raise AttributeError(no_attribute(name, known, package), name=name)
+
+    return refuse
+
+
+def public_names(package: str) -> list[str]:
+    """Return the names of a package that are mercer's own, and not what it imports itself."""
+    names: dict[str, Any] = vars(import_module(package))
+    if "__all__" in names:
+        return list(names["__all__"])
+    homes = {name: getattr(value, "__module__", None) or "" for name, value in names.items()}
+    return [n for n, home in homes.items() if home.startswith("mercer.") and n[0] != "_"]
 
 
 def lazy_names(

@@ -30,7 +30,7 @@ from mercer.datasets.examples import FOLDER
 from mercer.dimension import choose
 from mercer.errors import Advice
 from mercer.mds import stress
-from mercer.settings import refused
+from mercer.settings import invalid_parameter
 from mercer.spectrum.leading import smaller
 from mercer.store import save
 
@@ -126,7 +126,7 @@ def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> Non
     told, why, doubt = answer.err.splitlines()
     held = "The table holds 12 columns of numbers, 2 of them set aside, and 1 factor"
     assert why.startswith(f"{held}: as asked, principal component")
-    assert doubt.startswith("doubt: axes 2 and 3 of the straight map are nearly equal in size")
+    assert doubt.startswith("doubt: axes 2 and 3 of the map are nearly equal in size")
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
 
 
@@ -899,7 +899,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_if_asked_for(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("mercer.cli.fits.asked", broken)
+    monkeypatch.setattr("mercer.cli.fits.asked_analysis", broken)
     answer = run("fit", IRIS)
     assert answer.code == 1
     (line,) = answer.err.splitlines()
@@ -949,7 +949,11 @@ def test_the_librarys_advice_is_translated() -> None:
     assert in_flags(option, [advice]).startswith("--nystrom 60 takes")
     cases = [
         (has_nul("a.csv", "line 3"), "name its encoding with encoding=", "with --encoding"),
-        (refused("n_components", "must be 2"), "n_components must be 2", "--rank must be 2"),
+        (
+            invalid_parameter("n_components", "must be 2"),
+            "n_components must be 2",
+            "--rank must be 2",
+        ),
         (not_finite(np.nan, "sample_weight", (3,)), "sample_weight, row 3", "--weights, row 3"),
     ]
     for error, python, flag in cases:

@@ -22,9 +22,8 @@ from mercer.check import Array
 from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
 from mercer.data.dialect import sniff_dialect
-from mercer.data.extras import extra
 from mercer.data.raw_files import Limits
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, extra
 
 PEOPLE = "name;height;born;sex;note\nAda;1,65;1815-12-10;f;x\nAlan;1,80;1912-06-23;m;y\n"
 

@@ -489,3 +489,22 @@ def test_attributes_that_are_no_finite_numbers_stay_text() -> None:
     assert about is not None
     assert about.column("length").values.tolist() == ["inf", "3"]
     assert about.column("mass").values.tolist() == ["1e999", "2"]
+
+
+def test_texts_are_columns_as_polars_writes_them(tmp_path: Path) -> None:
+    """Its Arrow files hold texts as views: they were left out, as neither numbers nor labels."""
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    kinds = ["wolf", None, "wolf"]
+    frame = polars.DataFrame(
+        {
+            "x": [1.0, 2.0, 4.0],
+            "kind": kinds,
+            "coded": polars.Series(kinds, dtype=polars.Categorical),
+            "listed": polars.Series(kinds, dtype=polars.Enum(["wolf"])),
+        }
+    )
+    frame.write_ipc(tmp_path / "wolves.feather")
+    table = read(tmp_path / "wolves.feather", missing="keep")
+    for name in ("kind", "coded", "listed"):
+        assert table.column(name).values.tolist() == kinds, name

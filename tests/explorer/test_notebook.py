@@ -30,7 +30,7 @@ PAIRS = np.ones((len(CITIES), len(CITIES))) + np.eye(len(CITIES), k=1) + np.eye(
 
 
 def state_of(model: Any, table: Any = None) -> dict[str, Any] | None:
-    found = live.explored(model, table)
+    found = live.state_of_model(model, table)
     return None if found is None else found[1]
 
 
@@ -55,7 +55,7 @@ def weighted() -> Any:
     ids=lambda model: type(model).__name__,
 )
 def test_a_model_that_no_state_says_stays_on_its_frozen_page(model: Any) -> None:
-    assert live.explored(model) is None
+    assert live.state_of_model(model) is None
     with pytest.raises(mc.errors.InvalidParameter, match="equal weights"):
         mc.explore(model, live=True)
 
@@ -93,7 +93,7 @@ def test_the_columns_of_a_model_are_those_that_the_explorer_analyses() -> None:
     frame = mc.datasets.decathlon()
     some = ["100m", "Long.jump", "Javeline"]
     model = mc.PCA(2, standardize=True).fit(frame.with_columns([*some, "Competition"]))
-    found = live.explored(model, frame)
+    found = live.state_of_model(model, frame)
     assert found is not None
     source, state = found
     assert [name for name, use in state["uses"].items() if use == "active"] == some

@@ -15,7 +15,7 @@ from mercer.pictures.labels import (
     ALWAYS,
     _cross,
     names_left_out,
-    placed,
+    place_labels,
     placements,
     rectangle_of,
 )
@@ -28,7 +28,7 @@ BOX = (300.0, 200.0)
 
 @given(arrays(float, (12, 2), elements=st.floats(0.0, 200.0)), st.integers(1, 15))
 def test_labels_overlap_neither_one_another_nor_points_nor_the_frame(at: Array, n: int) -> None:
-    found = placed(at, ("x" * n,) * 12, at, BOX)
+    found = place_labels(at, ("x" * n,) * 12, at, BOX)
     boxes = np.array([(p.x, p.y, p.width / 2, p.height / 2) for p in found]).reshape(-1, 4)
     for i, (x, y, w, h) in enumerate(boxes):
         assert x - w >= 0
@@ -43,10 +43,10 @@ def test_labels_overlap_neither_one_another_nor_points_nor_the_frame(at: Array, 
 def test_the_most_important_label_comes_first_and_the_same_every_time() -> None:
     crowd = np.full((50, 2), 100.0)
     texts = tuple(f"name {i}" for i in range(50))
-    found = placed(crowd, texts, crowd, BOX)
+    found = place_labels(crowd, texts, crowd, BOX)
     assert found[0].number == 0
     assert 0 < len(found) < 50
-    assert found == placed(crowd, texts, crowd, BOX)
+    assert found == place_labels(crowd, texts, crowd, BOX)
 
 
 def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
@@ -55,8 +55,8 @@ def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
     some = np.array([[140.0, 100.0], [150.0, 95.0], [160.0, 105.0]])
     cloud = np.vstack([crowd, some])
     texts = ("first level", "second level", "third level")
-    assert placed(some, texts, cloud, BOX) == ()
-    found = placed(some, texts, cloud, BOX, covers=True)
+    assert place_labels(some, texts, cloud, BOX) == ()
+    found = place_labels(some, texts, cloud, BOX, covers=True)
     assert [p.number for p in found] == [0, 1, 2]
     lines = []
     for p in found:
@@ -68,7 +68,9 @@ def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
     ends = np.array(lines)
     assert not _cross(ends[:, None], ends[None]).any()
     full = np.stack(np.meshgrid(np.arange(0.0, 300.0, 5.0), np.arange(0.0, 200.0, 5.0)), -1)
-    upon = placed(full.reshape(-1, 2)[:40], ("word",) * 40, full.reshape(-1, 2), BOX, covers=True)
+    upon = place_labels(
+        full.reshape(-1, 2)[:40], ("word",) * 40, full.reshape(-1, 2), BOX, covers=True
+    )
     assert 0 < len(upon) <= ALWAYS
 
 
@@ -79,7 +81,7 @@ def test_many_names_in_a_cloud_of_a_thousand_are_placed_in_a_moment() -> None:
     took = []
     for _ in range(3):
         start = thread_time()
-        placed(cloud[:60], names, cloud, BOX, covers=True)
+        place_labels(cloud[:60], names, cloud, BOX, covers=True)
         took.append(thread_time() - start)
     assert min(took) < 0.4  # 0.09 s of CPU; one place at a time took 1.2 s
 
@@ -128,7 +130,7 @@ def test_a_name_covers_a_stem_rather_than_a_point() -> None:
     is_gap = (np.abs(points[:, 0] - 60.0) < 20.0) & (points[:, 1] > 50.0) & (points[:, 1] < 70.0)
     points = points[~is_gap]
     stems = np.array([[0.0, level, 120.0, level] for level in np.arange(0.0, 100.0, 3.0)])
-    (place,) = placed(anchor, ("word",), points, (120.0, 100.0), stems=stems, covers=True)
+    (place,) = place_labels(anchor, ("word",), points, (120.0, 100.0), stems=stems, covers=True)
     x0, y0, x1, y1 = rectangle_of(place)
     assert not np.any((points > (x0, y0)).all(axis=1) & (points < (x1, y1)).all(axis=1))
 
@@ -136,13 +138,13 @@ def test_a_name_covers_a_stem_rather_than_a_point() -> None:
 def test_lines_lead_from_one_point_to_several_names() -> None:
     crowd = np.random.default_rng(0).normal((150.0, 100.0), (30.0, 20.0), (300, 2))
     here = np.full((3, 2), (150.0, 100.0))
-    found = placed(here, ("one", "two", "three"), np.vstack([crowd, here]), BOX, covers=True)
+    found = place_labels(here, ("one", "two", "three"), np.vstack([crowd, here]), BOX, covers=True)
     assert [place.line is not None for place in found] == [True] * 3
 
 
 def test_labels_at_tips_stand_outside() -> None:
     centre, tip = np.array([150.0, 100.0]), np.array([[220.0, 140.0]])
-    (label,) = placed(tip, ("event",), tip, BOX, centre=centre)
+    (label,) = place_labels(tip, ("event",), tip, BOX, centre=centre)
     assert label.x > 220
     assert label.y > 140
 

@@ -11,7 +11,7 @@ import mercer as mc
 from mercer.gram import Gram
 from mercer.regression import convex_loss
 from mercer.regression.convex import Problem
-from mercer.regression.loss_functions import infeasibility, of_loss, rounding
+from mercer.regression.loss_functions import infeasibility, objective_rounding, of_loss
 from mercer.regression.own_losses import supremum
 from mercer.solve import Saddle
 
@@ -217,7 +217,7 @@ def test_rounding_covers_what_other_values_of_the_kernel_would_change() -> None:
     alpha = mc.KernelRegression(K, 1e-6).fit(X, Y).dual_coef_
     image = of.saddle.product(alpha[:, None])[:, 0]
     s = -2.0 * of.penalty * alpha / of.p
-    bound = rounding(of, alpha, np.zeros(0), image, 1.0, of.loss.conjugate(Y, s))
+    bound = objective_rounding(of, alpha, np.zeros(0), image, 1.0, of.loss.conjugate(Y, s))
     exact = np.array([[np.longdouble(v) for v in row] for row in K(X)]) @ alpha.astype(
         np.longdouble
     )

@@ -331,8 +331,8 @@ def header_of(model: Any, arrays: Any = ()) -> bytes:
     ("data", "message"),
     [
         (signed(b"{}", version=2), "format 2, and this version of mercer reads up to 1"),
-        (b"PK\x03\x04" + bytes(50), "not a model that mercer saved"),
-        (pickle.dumps({"a": 1}), "not a model that mercer saved"),
+        (b"PK\x03\x04" + bytes(50), "not a file that mercer saved"),
+        (pickle.dumps({"a": 1}), "not a file that mercer saved"),
         (signed(b"not json"), "no readable header"),
         (signed(b"[1, 2]"), "no readable header"),
         (signed(b"{}"), "a part is missing"),

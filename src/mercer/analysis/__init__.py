@@ -6,7 +6,7 @@ explorer call it, so that all of them do the same with the same file.
 
 from mercer.analysis.analysis import Analysis as Analysis
 from mercer.analysis.analysis import analyse as analyse
-from mercer.analysis.analysis import completed as completed
+from mercer.analysis.analysis import complete_analysis as complete_analysis
 from mercer.analysis.analysis import curved_model as curved_model
 from mercer.analysis.columns import Fate as Fate
 from mercer.analysis.doubts import Doubt as Doubt

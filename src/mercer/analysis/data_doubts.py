@@ -10,12 +10,10 @@ from mercer.analysis.columns import (
     FEWEST_COUNTED,
     GROUP,
     MOST_CODES,
-    VARIABLES,
-    WEIGHT,
     are_counts,
     is_time,
     is_whole,
-    measured,
+    measured_values,
 )
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
@@ -58,7 +56,7 @@ def profiles_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
     ['size']
     """
     numbers = [c for c in columns if c.role is Role.NUMBER]
-    odd = [c.name for c in numbers if not is_whole(measured(table, c))]
+    odd = [c.name for c in numbers if not is_whole(measured_values(table, c))]
     if odd:
         other = Advice("method", "pca")
         which = f'"{odd[0]}"' if len(odd) == 1 else f'"{odd[0]}" and {len(odd) - 1} more'
@@ -136,23 +134,6 @@ def words_doubt(table: Table) -> Iterator[Doubt]:
                 f"became a factor; {missing} takes that for missing and reads numbers"
             )
             yield Doubt("words", text, name, missing)
-
-
-def weights_doubt(table: Table) -> Iterator[Doubt]:
-    """Yield the column that counts how often each combination of factors was seen."""
-    columns = [c for c in table.columns() if c.role in VARIABLES]
-    numbers = [c for c in columns if c.role is Role.NUMBER]
-    factors = [c.values.tolist() for c in columns if c.role is Role.FACTOR]
-    if len(numbers) != 1 or len(factors) < 2 or not WEIGHT.fullmatch(numbers[0].name.strip()):
-        return
-    if is_whole(numbers[0].values) and len(set(zip(*factors, strict=True))) == len(table):
-        name = numbers[0].name
-        other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
-        text = (
-            f'each row is a different combination of categories, and "{name}" seems to say how '
-            f"often it was seen; {other} weights the rows by it"
-        )
-        yield Doubt("weights", text, name, other)
 
 
 def _is_code(column: Column) -> bool:

@@ -47,9 +47,9 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size. ``where`` names the axis, column or
-    individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen on
-    one, and ``brief`` what is seen there in few words.
+    missing, counts, codes, words, weights, samples, size, total. ``where`` names the axis, column
+    or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen
+    on one, and ``brief`` what is seen there in few words.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -70,11 +70,11 @@ class Doubt(Shown):
         return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses")
 
 
-def beside(doubts: Iterable[Doubt]) -> str:
+def curved_briefs(doubts: Iterable[Doubt]) -> str:
     """Return in few words what misleads on the curved map that stands beside a straight one.
 
     >>> bent = Doubt("arch", "...", "axis 2", map="curved", brief="axis 2 is an arch over axis 1")
-    >>> beside([bent])
+    >>> curved_briefs([bent])
     'on the curved map axis 2 is an arch over axis 1'
     """
     found = "; ".join(doubt.brief for doubt in doubts if doubt.map == "curved")
@@ -84,7 +84,9 @@ def beside(doubts: Iterable[Doubt]) -> str:
 def doubts_of(
     model: Any, names: tuple[str, ...] | None, *, which: str, counted: float | None = None
 ) -> Iterator[Doubt]:
-    """Yield what misleads on the axes of a fitted model; ``which`` is the name of its map.
+    """Yield what misleads on the axes of a fitted model.
+
+    ``which`` says straight or curved where there are two maps, and nothing where there is one.
 
     ``counted`` is the total of a table of counts, whose sample are not its rows.
     """
@@ -95,12 +97,16 @@ def doubts_of(
         yield from of_axes(scores, which, counted)
 
 
+def _map(which: str) -> str:
+    return f"the {which} map" if which else "the map"
+
+
 def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> Iterator[Doubt]:
     """Yield the column whose squared deviations are most of the squared distances.
 
     ``remedy`` is what standardises numbers.
     """
-    shares = column_shares(columns, scaled=scaled)
+    shares = inertia_shares(columns, scaled=scaled)
     name = max(shares, key=lambda key: shares[key], default="")
     if len(shares) < 2 or shares[name] < MOST or shares[name] * len(shares) < 1.5:
         return
@@ -117,14 +123,14 @@ def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> It
     yield Doubt("column", text, name, other)
 
 
-def column_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float]:
+def inertia_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float]:
     """Return the share of each column in the inertia: the squared distances it makes.
 
     Numbers have their variance, standardised ones 1; a category of m levels has m - 1.
 
     >>> small, large = np.array([0.0, 1.0]), np.array([0.0, 3.0])
     >>> numbers = [Column("a", Role.NUMBER, small), Column("b", Role.NUMBER, large)]
-    >>> column_shares(numbers, scaled=False), column_shares(numbers, scaled=True)
+    >>> inertia_shares(numbers, scaled=False), inertia_shares(numbers, scaled=True)
     ({'a': 0.1, 'b': 0.9}, {'a': 0.5, 'b': 0.5})
     """
     sizes = {
@@ -163,10 +169,10 @@ def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
     if bend >= BENT:
         yield Doubt(
             "arch",
-            f"on the {which} map axis 2 is an arch over axis 1 (a parabola explains "
+            f"on {_map(which)} axis 2 is an arch over axis 1 (a parabola explains "
             f"{percent(bend)} of it): the individuals follow one gradient, and axis 2 adds no "
             "second one",
-            f"{which} axis 2",
+            f"{which} axis 2".strip(),
             map=which,
             brief="axis 2 is an arch over axis 1",
         )
@@ -210,7 +216,7 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
             apart = Advice("supplementary_rows", [name], text="setting it aside")
             yield Doubt(
                 "individual",
-                f"{who} alone makes {percent(share)} of axis {k + 1} of the {which} map, so this "
+                f"{who} alone makes {percent(share)} of axis {k + 1} of {_map(which)}, so this "
                 f"axis mainly shows how it differs from the rest; {apart} draws the map of the "
                 "others",
                 name,
@@ -240,9 +246,9 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
     together = "two" if len(near) == 1 else "three"
     yield Doubt(
         "axes",
-        f"axes {axes} of the {which} map are nearly equal in size: with {sample}, another sample "
+        f"axes {axes} of {_map(which)} are nearly equal in size: with {sample}, another sample "
         f"could swap or rotate them, so read the {together} together",
-        f"{which} axes {axes}",
+        f"{which} axes {axes}".strip(),
         map=which,
         brief=f"another sample could swap or rotate axes {axes}",
     )
@@ -289,6 +295,6 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
         )
 
 
-def sampled(n: int) -> Array:
+def even_rows(n: int) -> Array:
     """Return some rows of n, evenly taken."""
     return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))

@@ -66,7 +66,7 @@ DISTANCES = (
 FORMS = ("auto", "table", "matrix", "fasta", "strings", "sets")
 
 
-def manners(made: Parser, *, plan: str) -> None:
+def add_manners(made: Parser, *, plan: str) -> None:
     """How a command talks; every command has these."""
     group = made.add_argument_group("manners")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -79,7 +79,7 @@ def manners(made: Parser, *, plan: str) -> None:
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
-def own_page(group: Any, default: str) -> None:
+def add_own_page(group: Any, default: str) -> None:
     """The page of a command that writes one unless it is told not to."""
     group.add_argument("--page", metavar="FILE", help=f"the page (default: {default})")
     group.add_argument("--no-page", action="store_true", help="write no page")
@@ -87,7 +87,7 @@ def own_page(group: Any, default: str) -> None:
     group.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
-def studies(made: Parser) -> None:
+def add_studies(made: Parser) -> None:
     """Flags of the studies of fitted axes; see ``cli/studies.py``."""
     group = made.add_argument_group("studies of the axes")
     group.add_argument(
@@ -132,7 +132,7 @@ def studies(made: Parser) -> None:
     )
 
 
-def writing(group: Any) -> None:
+def add_writing(group: Any) -> None:
     """How files are written."""
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
     group.add_argument(
@@ -142,7 +142,7 @@ def writing(group: Any) -> None:
     )
 
 
-def model(made: Parser) -> None:
+def add_model(made: Parser) -> None:
     """Which model, and how it is computed."""
     group = made.add_argument_group("model")
     group.add_argument(
@@ -192,7 +192,7 @@ def model(made: Parser) -> None:
     )
 
 
-def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
+def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
     """How a file is read, and what its columns and rows are."""
     group = made.add_argument_group("reading")
     group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="kind of file")

@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mercer.cli import EXAMPLES
-from mercer.cli.arguments import Parser, manners, model, own_page, reading, studies, writing
+from mercer.cli.arguments import (
+    Parser,
+    add_manners,
+    add_model,
+    add_own_page,
+    add_reading,
+    add_studies,
+    add_writing,
+)
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -83,7 +91,7 @@ def _command(commands: _SubParsersAction[Parser], name: str, what: str, *, plan:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    manners(made, plan=plan)
+    add_manners(made, plan=plan)
     return made
 
 
@@ -98,10 +106,10 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="keep the state of a long fit after each pass, and resume from it",
     )
-    writing(group)
-    studies(made)
-    model(made)
-    reading(made)
+    add_writing(group)
+    add_studies(made)
+    add_model(made)
+    add_reading(made)
 
 
 def _report(commands: _SubParsersAction[Parser]) -> None:
@@ -131,9 +139,9 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
         help="kernel of the second map, also with --method (default: a Gaussian of the "
         "median distance)",
     )
-    studies(made)
-    model(made)
-    reading(made)
+    add_studies(made)
+    add_model(made)
+    add_reading(made)
 
 
 def _serve(commands: _SubParsersAction[Parser]) -> None:
@@ -158,8 +166,8 @@ def _project(commands: _SubParsersAction[Parser]) -> None:
     made.add_argument("data", metavar="NEW", help="new individuals, or - for the standard input")
     group = made.add_argument_group("results")
     group.add_argument("--out", metavar="FILE", help="write the CSV to a file")
-    writing(group)
-    reading(made, has_roles=False)
+    add_writing(group)
+    add_reading(made, has_roles=False)
 
 
 def _check(commands: _SubParsersAction[Parser]) -> None:
@@ -172,7 +180,7 @@ def _check(commands: _SubParsersAction[Parser]) -> None:
         help="content of the matrix (default: distances if its diagonal is 0, else gram)",
     )
     made.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
-    reading(made)
+    add_reading(made)
 
 
 def _dim(commands: _SubParsersAction[Parser]) -> None:
@@ -184,8 +192,8 @@ def _dim(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument("--level", type=float, default=0.05, help="level of Horn's test")
     group.add_argument("--share", type=float, default=0.95, help="share of inertia to keep")
-    model(made)
-    reading(made)
+    add_model(made)
+    add_reading(made)
 
 
 def _compare(commands: _SubParsersAction[Parser]) -> None:
@@ -231,8 +239,8 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
     results = made.add_argument_group("results")
     results.add_argument("--out", metavar="FILE", help="write the pairs as CSV")
     results.add_argument("--page", metavar="FILE", help="write an HTML page")
-    writing(results)
-    reading(made)
+    add_writing(results)
+    add_reading(made)
 
 
 def _curve(commands: _SubParsersAction[Parser]) -> None:
@@ -267,11 +275,11 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
-    own_page(results, "DATA-curve.html")
+    add_own_page(results, "DATA-curve.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--fitted", metavar="FILE", help="write fitted values as CSV; - prints")
-    writing(results)
-    reading(made, imputes=False)
+    add_writing(results)
+    add_reading(made, imputes=False)
 
 
 def _replicates(commands: _SubParsersAction[Parser]) -> None:
@@ -302,11 +310,11 @@ def _replicates(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     group.add_argument("--threads", type=int, metavar="N", help="default: one for each core")
     results = made.add_argument_group("results")
-    own_page(results, "DATA-replicates.html")
+    add_own_page(results, "DATA-replicates.html")
     results.add_argument("--out", metavar="FILE", help="write the curve as CSV")
     results.add_argument("--edges", metavar="FILE", help="write the edges of all networks as CSV")
-    writing(results)
-    reading(made, imputes=False)
+    add_writing(results)
+    add_reading(made, imputes=False)
 
 
 def _graphs(commands: _SubParsersAction[Parser]) -> None:
@@ -331,10 +339,10 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
-    own_page(results, "FOLDER-graphs.html")
+    add_own_page(results, "FOLDER-graphs.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
-    writing(results)
+    add_writing(results)
 
 
 def _demo(commands: _SubParsersAction[Parser]) -> None:

@@ -44,7 +44,7 @@ def run(args: Namespace, talk: Talk) -> int:
     )
     data = read_columns(args, talk)
     x, y, names = columns_of(args, data)
-    model = asked(args, x)
+    model = asked_model(args, x)
     if args.dry_run:
         memory, growth = _cost(model, len(x))
         value = {
@@ -139,7 +139,7 @@ def _explaining(args: Namespace, rest: Table) -> tuple[str, ...]:
     return names
 
 
-def asked(args: Namespace, x: Array) -> Any:
+def asked_model(args: Namespace, x: Array) -> Any:
     """Return the model of the arguments; by default a spline of one column, else ridge."""
     method = args.method or ("spline" if x.shape[1] == 1 and args.kernel is None else "ridge")
     if method == "spline":

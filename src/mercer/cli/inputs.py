@@ -176,7 +176,7 @@ def local(name: str, talk: Talk, limit: int = MEMORY) -> Iterator[Path]:
 
 
 @contextmanager
-def given(name: str, talk: Talk, limit: int) -> Iterator[Any]:
+def file_or_example(name: str, talk: Talk, limit: int) -> Iterator[Any]:
     """Yield the path of a file, or an example as it is where no file has its name."""
     if is_example(name):
         yield example(name)
@@ -189,7 +189,7 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
     refuse_folder(args.data)
     limit = memory_bytes(args.memory) or MEMORY
-    with given(args.data, talk, limit) as path:
+    with file_or_example(args.data, talk, limit) as path:
         try:
             found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
         except UnevenRows:

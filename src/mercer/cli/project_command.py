@@ -39,7 +39,7 @@ def run(args: Namespace, talk: Talk) -> int:
     data = new_data(args, model, talk)
     if args.dry_run:
         return _plan(talk, model, data)
-    columns = carry_out(lambda: placed(model, data), talk, Line("projecting"))
+    columns = carry_out(lambda: place_individuals(model, data), talk, Line("projecting"))
     table = csv_bytes(columns, is_raw=args.raw)
     if args.out:
         write(args.out, table)
@@ -171,7 +171,7 @@ def names_of(model: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(str(name) for name in names)
 
 
-def placed(model: Any, data: Data) -> dict[str, Any]:
+def place_individuals(model: Any, data: Data) -> dict[str, Any]:
     r"""Return coordinates, Hotelling's T² and the squared distance Q to the space of the axes.
 
     .. math:: T^2 = \sum_k f_k^2 / \lambda_k, \quad Q = \|\varphi(x) - \mu\|^2 - \sum_k f_k^2

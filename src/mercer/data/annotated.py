@@ -14,12 +14,18 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from mercer.check import Array, in_dtype_of, is_annotated
-from mercer.data.extras import extra
 from mercer.data.frames import frame_columns, is_frame
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
-from mercer.errors import DataWarning, InvalidInput, InvalidParameter, MercerError, UnreadableFile
+from mercer.errors import (
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    MercerError,
+    UnreadableFile,
+    extra,
+)
 from mercer.points import NamedRows, matrix_of
 
 Parts = tuple[list[str], list[Array], list[str]]
@@ -223,7 +229,12 @@ class Reader:
         layer = whole_name(layer, known)
         found = self._node(self.file, layer)
         observations = self._node(self.file, "obs")
-        if found is None or observations is None:
+        if observations is None:
+            raise UnreadableFile(
+                f"{self.name} is an HDF5 file without the observations of an .h5ad file, obs; "
+                "mercer.open_points reads the rows of one of its arrays"
+            )
+        if found is None:
             raise UnreadableFile(
                 f"{self.name} is not an .h5ad file with a layer {layer[:80]!r}: it may have "
                 f"{quote_names(known)}"

@@ -79,6 +79,10 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            if "content.xml" in archive.namelist() and not members:
+                raise UnreadableFile(
+                    f"{path.name} is an OpenDocument file; save it as .xlsx or CSV"
+                )
             if not members:
                 raise UnreadableFile(
                     f"{path.name} is a zip archive without arrays or sheets; unpack it, or save a "

@@ -10,7 +10,8 @@ import json
 import mmap
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.extras import extra
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, quote_names
 from mercer.display import warn
-from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile
+from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile, extra
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, OverflowError, SystemError, MemoryError)
 """What the library raises of damaged files, beside errors of its own."""
@@ -58,10 +58,10 @@ def read_parquet(path: Path, limits: Limits) -> Named:
     parquet = extra("pyarrow.parquet", "io", "reading Parquet files")
     with damage_named(path, "Parquet") as arrow, parquet.ParquetFile(path) as file:
         kept = _kept(arrow, file.schema_arrow, path.name)
-        words = [name for name, type_ in kept if _is_text(arrow, type_)]
+        words = [name for name, type_ in kept.items() if _is_text(arrow, type_)]
         about = file.metadata
         _refuse_size(about.num_rows, len(kept), path, limits)
-        places = [j for j in range(about.num_columns) if about.schema.column(j).path in dict(kept)]
+        places = [j for j in range(about.num_columns) if about.schema.column(j).path in kept]
         sizes = (
             about.row_group(i).column(j).total_uncompressed_size
             for i in range(about.num_row_groups)
@@ -73,7 +73,7 @@ def read_parquet(path: Path, limits: Limits) -> Named:
         parquet.ParquetFile(path, read_dictionary=words) as file,
     ):
         index = index_columns(file.schema_arrow)
-        return *_columns(arrow, file.read([name for name, _ in kept]), path, limits), index
+        return *_columns(arrow, file.read(list(kept)), path, limits), index
 
 
 def read_arrow(path: Path, limits: Limits) -> Named:
@@ -86,7 +86,7 @@ def read_arrow(path: Path, limits: Limits) -> Named:
             reader = arrow.ipc.open_file(file)
             kept = _kept(arrow, reader.schema, path.name)
             _refuse_size(rows, len(kept), path, limits)
-            table = reader.read_all().select([name for name, _ in kept])
+            table = reader.read_all().select(list(kept))
             table.validate(full=True)  # places and sizes that lie are read as they are
             return *_columns(arrow, table, path, limits), index_columns(reader.schema)
 
@@ -113,17 +113,14 @@ def _refuse_size(rows: int, columns: int, path: Path, limits: Limits) -> None:
         raise UnreadableFile(f"{path.name} has columns but no rows")
 
 
-def _kept(arrow: Any, schema: Any, file: str) -> list[tuple[str, Any]]:
-    """Return names and types of columns that are numbers, dates or labels; warn of others."""
-    fields = [(field.name, field.type) for field in schema]
-    names = [name for name, _ in fields]
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InvalidInput(f"{file} has several columns named {twice!r}; rename them")
-    kept = [(name, type_) for name, type_ in fields if _converter(arrow, type_) is not None]
+def _kept(arrow: Any, schema: Any, file: str) -> dict[str, Any]:
+    """Return the types of columns that are numbers, dates or labels; warn of others."""
+    refuse_twice(schema.names, file)
+    types = {field.name: field.type for field in schema}
+    kept = {name: type_ for name, type_ in types.items() if _converter(arrow, type_) is not None}
     if not kept:
         raise UnreadableFile(f"{file} has no column of numbers, dates or labels")
-    other = [name for name in names if name not in dict(kept)]
+    other = [name for name in types if name not in kept]
     if other:
         warn(
             f"{file}: column {quote_names(other)} holds neither numbers, dates nor labels, and is "
@@ -131,6 +128,14 @@ def _kept(arrow: Any, schema: Any, file: str) -> list[tuple[str, Any]]:
             DataWarning,
         )
     return kept
+
+
+def refuse_twice(names: Sequence[str], file: str) -> None:
+    """Refuse columns of equal name, which the library does not find by it."""
+    counts = Counter(names)
+    if len(counts) < len(names):
+        twice = counts.most_common(1)[0][0]
+        raise InvalidInput(f"{file} has several columns named {twice!r}; rename them")
 
 
 def _columns(arrow: Any, table: Any, path: Path, limits: Limits) -> tuple[list[str], list[Array]]:
@@ -167,7 +172,8 @@ def _converter(arrow: Any, type_: Any) -> Any:
 def _is_text(arrow: Any, type_: Any) -> bool:
     kinds = arrow.types
     inner = type_.value_type if kinds.is_dictionary(type_) else type_
-    return bool(kinds.is_string(inner) or kinds.is_large_string(inner))
+    texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    return any(is_one(inner) for is_one in texts)
 
 
 def _numbers(arrow: Any, column: Any, _: Limits) -> Array:

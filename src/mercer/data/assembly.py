@@ -31,14 +31,14 @@ def may_be_identifier(name: str) -> bool:
     return name.strip().lower() in IDENTIFIERS
 
 
-def guessed(labels: Array, *, may_name_rows: bool) -> Role:
+def guess_role(labels: Array, *, may_name_rows: bool) -> Role:
     """Return the role of a column of labels.
 
-    >>> guessed(np.array(["a", "b", "a", "b"], object), may_name_rows=True)
+    >>> guess_role(np.array(["a", "b", "a", "b"], object), may_name_rows=True)
     <Role.FACTOR: 'factor'>
-    >>> guessed(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
+    >>> guess_role(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
     <Role.IDENTIFIER: 'identifier'>
-    >>> guessed(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
+    >>> guess_role(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
     <Role.DATE: 'date'>
     """
     present = [label for label in labels if label is not None]
@@ -110,7 +110,7 @@ def _settled_role(
         if given in (None, Role.DATE):
             return Role.DATE, values
         values = labels_from(values)
-    role = given or guessed(values, may_name_rows=may_name_rows)
+    role = given or guess_role(values, may_name_rows=may_name_rows)
     if role is Role.DATE:
         return Role.DATE, _dates(values, name)
     if role is Role.NUMBER or (given is None and place == 0 and role is not Role.IDENTIFIER):
@@ -131,7 +131,7 @@ def are_numbers(labels: Array) -> bool:
 
 def _are_names(values: Array) -> bool:
     """Return whether a column of labels tells rows apart by words, which are no sentences."""
-    if values.dtype.kind != "O" or guessed(values, may_name_rows=False) is not Role.TEXT:
+    if values.dtype.kind != "O" or guess_role(values, may_name_rows=False) is not Role.TEXT:
         return False
     labels = values.tolist()
     is_told_apart = None not in labels and len(set(labels)) == len(labels)
@@ -233,7 +233,8 @@ def with_roles(table: Table, roles: Mapping[str, Role]) -> Table:
         row_names=None if renames else table.row_names,
         notes=table.notes,
     )
-    return replace(found, supplementary=table.supplementary, imputed=table.imputed)
+    kept = ("supplementary", "imputed", "coloured")
+    return replace(found, **{name: getattr(table, name) for name in kept})
 
 
 MANY_ROWS, FEW_SAMPLES = 200, 4

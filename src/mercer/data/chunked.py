@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.extras import extra
 from mercer.data.ondisk import OnDisk, chosen_columns
 from mercer.data.raw_files import MEMORY, RATIO, in_one_line
 from mercer.data.table import quote_names
@@ -23,6 +22,7 @@ from mercer.errors import (
     MissingExtra,
     TooLarge,
     UnreadableFile,
+    extra,
 )
 
 MOST_COLUMNS = 2**24

@@ -47,6 +47,9 @@ CELLS = 2**18
 """Cells that exist as text at one time."""
 
 
+JSON = re.compile(r"""\s*(?:\{\s*"|\[\s*\{\s*")""")
+"""How a text begins that lists objects by their names."""
+
 MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|svg|head|body)\b", re.IGNORECASE)
 """How documents with tags begin, which servers send where a table was asked for."""
 
@@ -109,6 +112,10 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
         raise UnreadableFile(
             f"{path.name} is a web page or another document with tags, and no table; download the "
             "data themselves, or copy the table into a spreadsheet"
+        )
+    if JSON.match(text):
+        raise UnreadableFile(
+            f"{path.name} is JSON and no table; give the data frame of pandas.read_json"
         )
     _refuse_wide(text, delimiter, path.name)
     dialect = sniff_dialect(

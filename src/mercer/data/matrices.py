@@ -59,7 +59,7 @@ def looks_square(table: Table) -> bool:
     Rows and columns of equal names are enough; where rows have no names, the entries must be
     distances: nonnegative, with a diagonal of zeros.
     """
-    found = labelled(table)
+    found = with_labels(table)
     numbers = found.numbers
     count = len(numbers)
     if numbers.shape != (count, count) or len(found.active) != count:
@@ -83,13 +83,13 @@ def _is_symmetric(values: Array) -> bool:
     return bool(np.isfinite(values).all()) and worst_asymmetry(values)[0] <= ASYMMETRY
 
 
-def labelled(table: Table) -> Table:
+def with_labels(table: Table) -> Table:
     """Return a table of pairs with the names of its rows, which may be its first column of numbers.
 
     A column in which nothing is written is one of numbers: that of the last row of a triangle.
 
     >>> table = Table.of({"dist": [1.0, 2.0], "1": [0.0, 5.0], "2": [5.0, 0.0]})
-    >>> labelled(table).row_names, labelled(table).names
+    >>> with_labels(table).row_names, with_labels(table).names
     (('1', '2'), ('1', '2'))
     """
     if table.row_names is not None:
@@ -152,7 +152,7 @@ def as_square(table: Table) -> SquareMatrix:
     >>> square, square.names
     (SquareMatrix(distances of 2 individuals), ('a', 'b'))
     """
-    table = labelled(table)
+    table = with_labels(table)
     numbers, names = table.numbers, table.active
     if numbers.shape[0] != numbers.shape[1]:
         raise InvalidInput(f"a matrix of pairs must be square, found shape {numbers.shape}")

@@ -17,8 +17,7 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
-from mercer.data.arrow import damage_named, declared_lengths, index_columns
-from mercer.data.extras import extra
+from mercer.data.arrow import damage_named, declared_lengths, index_columns, refuse_twice
 from mercer.data.raw_files import (
     MEMORY,
     first_bytes,
@@ -34,6 +33,7 @@ from mercer.errors import (
     InvalidParameter,
     TooLarge,
     UnreadableFile,
+    extra,
 )
 from mercer.settings import spelled
 
@@ -160,20 +160,19 @@ class InGroups(OnDisk):
         self.path = path
         self.arrow = extra("pyarrow", "io", "reading Parquet")
         self._open(kind)
-        numeric = [name for name, type_ in self.schema if self._is_number(type_)]
-        every = tuple(name for name, _ in self.schema)
+        every = tuple(self.types)
+        numeric = {name for name, type_ in self.types.items() if self._is_number(type_)}
         chosen = None if columns is None else [every[j] for j in chosen_columns(every, columns)]
-        wanted = [n for n in numeric if n not in self.index] if chosen is None else chosen
+        wanted = [n for n in every if n not in self.index] if chosen is None else chosen
+        self.names = tuple(name for name in wanted if name in numeric)
         wrong = [name for name in wanted if name not in numeric]
-        if wrong or not wanted:
-            raise InvalidInput(
-                f"{path.name}, column {quote_names(wrong or every)} holds no numbers"
-            )
-        self.names = tuple(wanted)
-        types = {type_ for name, type_ in self.schema if name in wanted}
+        if not self.names or (wrong and columns is not None):
+            which = f", column {quote_names(wrong)}" if wrong else ""
+            raise InvalidInput(f"{path.name}{which} holds no numbers")
+        types = {self.types[name] for name in self.names}
         is_single = types == {self.arrow.float32()}
         self.dtype = np.dtype(np.float32 if is_single else np.float64)
-        self.shape = (self.starts[-1], len(wanted))
+        self.shape = (self.starts[-1], len(self.names))
         self._kept: tuple[int, Array] | None = None
         self._reading = threading.Lock()
 
@@ -190,7 +189,8 @@ class InGroups(OnDisk):
                 reader = self.arrow.ipc.open_file(self.arrow.memory_map(str(self.path)))
                 schema = reader.schema
                 self.read = lambda i: _validated(reader.get_batch(i).select(list(self.names)))
-            self.schema = [(field.name, field.type) for field in schema]
+            refuse_twice(schema.names, self.path.name)
+            self.types = {field.name: field.type for field in schema}
             self.index = index_columns(schema)
         self.starts = [0, *np.cumsum(lengths, dtype=object).tolist()]
         largest = max(lengths, default=0)

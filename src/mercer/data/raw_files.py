@@ -42,6 +42,28 @@ PICTURES = {
 }
 """The first bytes of pictures."""
 
+PACKED = "is packed by {}; unpack it first, or pack it with gzip, which is read"
+FOREIGN = {
+    b"%PDF-": "is a PDF document, not a table; copy its table into a spreadsheet, or ask for the "
+    "numbers as CSV",
+    **{b"BZh%d1AY&SY" % level: PACKED.format("bzip2") for level in range(1, 10)},
+    b"\xfd7zXZ\0": PACKED.format("xz"),
+    b"\x28\xb5\x2f\xfd": PACKED.format("Zstandard"),
+    b"7z\xbc\xaf\x27\x1c": PACKED.format("7-Zip"),
+    b"Rar!\x1a\x07": PACKED.format("RAR"),
+    **dict.fromkeys(
+        (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0"), "holds objects of R; write.csv saves one"
+    ),
+    b"MATLAB 5.0 MAT": "holds arrays of MATLAB; writematrix saves one as CSV",
+    **dict.fromkeys(
+        (b"$FL2", b"$FL3"),
+        "is a file of SPSS; save it as CSV, or give the data frame of pandas.read_spss",
+    ),
+    b"<stata_dta>": "is a file of Stata; save it as CSV, or give the data frame of "
+    "pandas.read_stata",
+}
+"""What files of other programs are and what to do, by their first bytes."""
+
 LONGEST_LINE = 2**26
 """Characters of a line: a million columns fit, a file without line ends does not."""
 
@@ -181,7 +203,7 @@ def _near_file(path: Path) -> str:
 def kind_of(path: Path) -> str:
     """Return what the first bytes of a file say it is, ``"text"`` if they say nothing."""
     start = first_bytes(path)
-    _refuse_picture(start, path.name)
+    _refuse_foreign(start, path.name)
     found = kind_of_bytes(start)
     if found == "text" and start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
         raise UnreadableFile(
@@ -209,18 +231,16 @@ def kind_of_bytes(start: bytes) -> str:
     return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
 
 
-def _refuse_picture(start: bytes, name: str) -> None:
-    """Refuse pictures and printed pages, which only show tables."""
+def _refuse_foreign(start: bytes, name: str) -> None:
+    """Refuse pictures, printed pages and what other programs pack or keep."""
     kind = next((kind for magic, kind in PICTURES.items() if start.startswith(magic)), "")
     if kind:
         raise UnreadableFile(
             f"{name} is a picture ({kind}), not a table; give the file of the numbers it shows"
         )
-    if start.startswith(b"%PDF-"):
-        raise UnreadableFile(
-            f"{name} is a PDF document, not a table; copy its table into a spreadsheet, or ask "
-            "for the numbers as CSV"
-        )
+    told = next((told for magic, told in FOREIGN.items() if start.startswith(magic)), "")
+    if told:
+        raise UnreadableFile(f"{name} {told}")
 
 
 def open_bytes(path: Path, limits: Limits) -> BinaryIO:

@@ -22,11 +22,10 @@ from mercer.data.arrays import IS_ENCRYPTED
 from mercer.data.assembly import with_words
 from mercer.data.delimited import CODE, Cells, named_columns
 from mercer.data.dialect import MISSING, RECORDS, has_header, is_number, titles
-from mercer.data.extras import extra
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import Role, as_labels, no_column
 from mercer.display import warn
-from mercer.errors import Advice, DataWarning, InvalidParameter, MercerError, UnreadableFile
+from mercer.errors import Advice, DataWarning, InvalidParameter, MercerError, UnreadableFile, extra
 
 WORKBOOK = "xl/workbook.xml"
 """The part by which an archive is known to be a workbook."""

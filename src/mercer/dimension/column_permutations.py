@@ -58,9 +58,9 @@ def _compiled_shuffle() -> Callable[[Array, Array, Array], bool] | None:
     """Return numpy's shuffle without its lock on other threads, where numba is installed."""
     if find_spec("numba") is None or sys.byteorder != "little":
         return None
-    from mercer.engines.compiled_loops import shuffled
+    from mercer.engines.compiled_loops import shuffle
 
-    compiled: Callable[[Array, Array, Array], bool] = shuffled
+    compiled: Callable[[Array, Array, Array], bool] = shuffle
     return compiled
 
 

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer.check import Array, Points, chunks, plain_array
-from mercer.data.extras import extra
 from mercer.data.ondisk import InArray, OnDisk, open_points
 from mercer.engines.cluster_cost import FAN, PIECE, Pairs, home_of
-from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
+from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable, extra
 from mercer.progress import Progress
 
 T = TypeVar("T")
@@ -77,12 +76,12 @@ def tasks(
         raise failure(client, error, distributed_library()) from error
 
 
-def given(client: Any, value: Any) -> Any:
+def send(client: Any, value: Any) -> Any:
     """Return a value of this process as a future."""
-    return given_each(client, [value])[0]
+    return send_each(client, [value])[0]
 
 
-def given_each(client: Any, values: Iterable[Any]) -> list[Any]:
+def send_each(client: Any, values: Iterable[Any]) -> list[Any]:
     """Return values of this process as futures.
 
     Each is a task of its own, so that Dask makes it again where a worker dies that has it; values
@@ -303,9 +302,7 @@ def blocks_of(client: Any, points: Points, rows: int) -> Blocks:
 
     def send(places: list[int]) -> list[Any]:
         parts = (points[bounds[i]] for i in places)
-        return given_each(
-            client, (np.asarray(p) if isinstance(p, np.ndarray) else p for p in parts)
-        )
+        return send_each(client, (np.asarray(p) if isinstance(p, np.ndarray) else p for p in parts))
 
     return Blocks(bounds, send)
 
@@ -478,14 +475,14 @@ class Partitioned:
     def over_parts(self, work: Callable[[Points, slice], T]) -> Iterator[tuple[slice, T]]:
         """Yield what a function makes of each partition, which is done there."""
         places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
-        sent = [given(self.client, work)] * len(places)
+        sent = [send(self.client, work)] * len(places)
         found = tasks(self.client, _worked, sent, self.futures, places)
         yield from zip(places, results_of(self.client, found), strict=True)
 
     def summed(self, work: Callable[[Points, slice], T], add: Callable[[T, T], T]) -> T:
         """Return the sum of what a function makes of each partition, added up there in a tree."""
         places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
-        sent, sum_of = given_each(self.client, [work, add])
+        sent, sum_of = send_each(self.client, [work, add])
         parts = tasks(self.client, _worked, [sent] * len(places), self.futures, places)
         while len(parts) > 1:
             few = [parts[part] for part in chunks(len(parts), FAN)]

@@ -31,12 +31,12 @@ from mercer.engines.blocks import (
     Partitioned,
     blocks_of,
     distributed_library,
-    given,
-    given_each,
     is_up,
     refuse_closed,
     refuse_waiting,
     results_of,
+    send,
+    send_each,
     task,
     tasks,
 )
@@ -265,7 +265,7 @@ class Cluster(Threads):
             return super().factor(tiles, root, place=place)
 
         landmarks = np.asarray(tiles.y) if isinstance(tiles.y, np.ndarray) else tiles.y
-        sent = self._like(tiles), *given_each(self.client, (landmarks, np.asarray(root)))
+        sent = self._like(tiles), *send_each(self.client, (landmarks, np.asarray(root)))
         blocks = self.placed(tiles.x)
         like, y, small = ([value] * len(blocks.futures) for value in sent)
         found = tasks(self.client, factor_of_block, like, blocks.futures, y, small)
@@ -302,7 +302,7 @@ class Cluster(Threads):
 
         The work itself is sent once; its results are waited for here, one after the other.
         """
-        waiting, ahead, sent = iter(items), AHEAD * self.cores(), given(self.client, work)
+        waiting, ahead, sent = iter(items), AHEAD * self.cores(), send(self.client, work)
         queue = [task(self.client, _done, sent, item) for item in islice(waiting, ahead)]
         try:
             while queue:
@@ -326,7 +326,7 @@ class Cluster(Threads):
         if known is None or known.status in GONE:
             recipe = None if tiles.prepared is None else tiles.prepared.recipe
             like = Like(tiles.kernel, recipe, tiles.single, tiles.size, tiles.dtype)
-            known = self._likes[tiles] = given(self.client, like)
+            known = self._likes[tiles] = send(self.client, like)
         return known
 
     def _leaves(self, tiles: Tiles, vectors: Array, weights: Array | None) -> list[Any]:
@@ -358,7 +358,7 @@ class Cluster(Threads):
         """Send the rows of vectors, those of some blocks together; return where each block is."""
         lengths = [part.stop - part.start for part in blocks.bounds]
         together = groups(lengths, vectors[:1].nbytes)
-        sent = given_each(
+        sent = send_each(
             self.client,
             ({i: np.ascontiguousarray(vectors[blocks.bounds[i]]) for i in few} for few in together),
         )

@@ -234,12 +234,12 @@ class Moved(NamedTuple):
 
 
 @cache
-def moved(lengths: tuple[int, ...], workers: int, cores: int, row_bytes: int) -> Moved:
+def traffic_of(lengths: tuple[int, ...], workers: int, cores: int, row_bytes: int) -> Moved:
     """Return what a pass moves: vectors to who needs them, and sums to where others of them are.
 
     Dask takes in vectors anywhere, and makes a sum where most of what it adds lies.
 
-    >>> moved((10, 10, 10), 2, 2, 8)
+    >>> traffic_of((10, 10, 10), 2, 2, 8)
     Moved(points=25, vectors=30, products=0, returned=50, sums=0, fetched=1)
     """
     needed = [{i for pair in share for i in pair} for share in shares(lengths, cores)]
@@ -303,7 +303,7 @@ def cluster_cost(
     lengths = tuple(part.stop - part.start for part in chunks(n, -(-n // told)))
     if number == told:
         lengths = tuple(part.stop - part.start for part in chunks(n, rows))
-    move = moved(lengths, workers.count, cores, 8 * block)
+    move = traffic_of(lengths, workers.count, cores, 8 * block)
     pairs = number * (number + 1) // 2
     parts = min(pairs, max(tasks_of_pass(n, cores), -(-pairs // MOST_PAIRS)))
     one_pass = parts + _sums(parts) + _tasks_of_vectors(n, rows, block)

@@ -109,7 +109,7 @@ def exp_single(a: Array, factor: np.float32) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def shuffled(columns: Array, draws: Array, out: Array) -> bool:
+def shuffle(columns: Array, draws: Array, out: Array) -> bool:
     """Write each row of ``columns`` shuffled to ``out``; False if there were too few draws.
 
     Fisher and Yates' exchanges: the last bits of a 32-bit draw, as many as the place i has, are

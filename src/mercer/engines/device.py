@@ -16,11 +16,10 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from mercer.check import Namespace, chunks, refused_copies
-from mercer.data.extras import extra
 from mercer.engines.held import Held
 from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
 from mercer.engines.trace import traced_formula
-from mercer.errors import DeviceLost, MercerError, NotEnoughMemory
+from mercer.errors import DeviceLost, MercerError, NotEnoughMemory, extra
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import INNER, AllPairs, Pairs, Scale
 from mercer.kernels.statements import gamma
@@ -41,7 +40,7 @@ class Holder(Protocol):
 
 
 @contextmanager
-def loss_named(device: str) -> Iterator[None]:
+def tell_device_loss(device: str) -> Iterator[None]:
     """Name the loss of a device, after which nothing can be computed on it any more.
 
     Libraries that find no room for their workspace lose nothing: that is memory that is short.
@@ -66,7 +65,7 @@ def loss_named(device: str) -> Iterator[None]:
 def faults_named(device: str = "of the points") -> Iterator[None]:
     """Name the loss of a device, and memory of one that is short where no smaller tile helps."""
     try:
-        with loss_named(device):
+        with tell_device_loss(device):
             yield
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":

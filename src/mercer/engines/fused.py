@@ -381,11 +381,11 @@ class Fused:
     @cached_property
     def _formula(self) -> tuple[Any, Any]:
         """The formula as triton compiles it, and its constants on the device."""
-        from mercer.engines.triton_products import compiled
+        from mercer.engines.triton_products import compile_formula
 
         settings = {"is_steep": self.is_steep, "has_differences": self.layout.parts == 0}
         lines = lines_of(self.formula, self.unit, self._value_unit, **settings)
-        function, constants = compiled(lines)
+        function, constants = compile_formula(lines)
         place = {"dtype": self.torch.float32, "device": self.left[0].device}
         return function, self.torch.tensor([*constants, 0.0], **place)
 

@@ -29,7 +29,7 @@ from mercer.engines.device import (
     computes_there,
     faults_named,
     ieee_products,
-    loss_named,
+    tell_device_loss,
     torch_library,
 )
 from mercer.engines.fused import Fused, has_triton
@@ -137,7 +137,7 @@ class Gpu(Threads):
         if fused is None:
             return self.product_and_squares(tiles, vectors, None, progress)[0]
         try:
-            with loss_named(self.device), self.torch.inference_mode():
+            with tell_device_loss(self.device), self.torch.inference_mode():
                 images = fused.product(self._operand(vectors), progress or self.progress)
         except self.torch.OutOfMemoryError:
             self._products[tiles] = None  # tiles one by one take less
@@ -479,7 +479,7 @@ class Gpu(Threads):
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
         """Keep matrix products in IEEE single precision, whatever the program has asked for."""
-        with loss_named(self.device), ieee_products(self.torch), self.torch.inference_mode():
+        with tell_device_loss(self.device), ieee_products(self.torch), self.torch.inference_mode():
             yield
 
     def _release(self) -> None:

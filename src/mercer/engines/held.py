@@ -39,7 +39,7 @@ def to_host(a: Any) -> Array:
     return np.asarray(a)
 
 
-def beside(a: Array, other: Any) -> Any:
+def move_beside(a: Array, other: Any) -> Any:
     """Return an array of the host where another one lies: on its device, or as it is."""
     return Held(_operand(a, other.tensor)) if isinstance(other, Held) else a
 

@@ -9,10 +9,13 @@ disk are prepared part by part, when a tile asks.
 from __future__ import annotations
 
 import threading
+from bisect import bisect
 from collections import Counter
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +49,30 @@ class Block(NamedTuple):
     @property
     def is_diagonal(self) -> bool:
         return self.rows == self.columns
+
+
+class Grid(Sequence[Block]):
+    """The blocks of a matrix, row after row, or those on and above the diagonal.
+
+    Each is made when it is asked for: of a million points there are more than a million.
+
+    >>> [(b.rows.start, b.columns.start) for b in Grid((5, 5), 3, is_upper=True)]
+    [(0, 0), (0, 3), (3, 3)]
+    """
+
+    def __init__(self, shape: tuple[int, int], size: int, *, is_upper: bool) -> None:
+        self.rows, self.columns = (list(chunks(length, size)) for length in shape)
+        self.is_upper = is_upper
+        widths = (len(self.columns) - (i if is_upper else 0) for i in range(len(self.rows)))
+        self.starts = [0, *accumulate(widths)]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, number: Any) -> Any:
+        i = bisect(self.starts, number) - 1
+        j = number - self.starts[i] + (i if self.is_upper else 0)
+        return Block(self.rows[i], self.columns[j])
 
 
 class Tiles:
@@ -134,16 +161,9 @@ class Tiles:
         part.room, part._kept, part._lock = 0, {}, threading.Lock()
         return part
 
-    def blocks(self, size: int | None = None) -> list[Block]:
+    def blocks(self, size: int | None = None) -> Sequence[Block]:
         """Return the blocks that are computed, row after row, of another size than the tiles'."""
-        n, m = self.shape
-        size = size or self.size
-        return [
-            Block(rows, columns)
-            for rows in chunks(n, size)
-            for columns in chunks(m, size)
-            if not self.is_symmetric or columns.start >= rows.start
-        ]
+        return Grid(self.shape, size or self.size, is_upper=self.is_symmetric)
 
     def keep(self, room: int) -> None:
         """Let computed tiles be kept for later passes, up to so many bytes in all."""

@@ -159,7 +159,7 @@ def _long_inner_products(at, is_row, that, WIDTH: tl.constexpr, K: tl.constexpr)
     return sums
 
 
-def compiled(lines: list[str]):
+def compile_formula(lines: list[str]):
     """Return a function of a tile's sums, norms and offsets, and its constants.
 
     Numbers are read when it runs: kernels of one form and other parameters share one compilation.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis import Analysis, Fate, Proposal, completed, curved_model, propose
+from mercer.analysis import Analysis, Fate, Proposal, complete_analysis, curved_model, propose
 from mercer.analysis.choice import NAMES
 from mercer.analysis.doubts import Doubt
 from mercer.analysis.evidence import SAME, evidence_of
@@ -32,7 +32,7 @@ from mercer.page.data import clean_remark, describe
 from mercer.page.panels import map_sections, rows_to_show
 from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
-from mercer.page.subject import Subject, facing, subject_of
+from mercer.page.subject import Subject, face_axes, subject_of
 from mercer.page.write import for_scripts, picture_value, render_page
 from mercer.pca import KernelPCA
 from mercer.pictures.limits import LIMITS
@@ -87,7 +87,9 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     axes = None if count is None else min(count, proposal.most_axes)
     _refuse_alike(proposal)
     model = proposal.model(axes, **options)
-    follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    follows: dict[str, Any] = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    if proposal.weights is not None:
+        follows["sample_weight"] = proposal.weights
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
 
@@ -156,11 +158,11 @@ def analysis_of(
 ) -> Analysis:
     """Return the analysis of a state whose straight map is there, and perhaps its curved one."""
     if straight.is_whole:
-        return completed(straight.proposal, straight.model, random_state=0, tell=tell)
+        return complete_analysis(straight.proposal, straight.model, random_state=0, tell=tell)
     kernel = kernel_of(state.kernel, state.bandwidth)
     if not _is_usable(kernel):
         raise InvalidParameter(f"{kernel} is no positive definite kernel, so it has no map")
-    return completed(
+    return complete_analysis(
         straight.proposal,
         straight.model,
         random_state=0,
@@ -253,7 +255,7 @@ def answer(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         has_curved = made.curved is not None and not straight.is_whole
-        nearest = facing(made.curved, made.model) if has_curved else made.model
+        nearest = face_axes(made.curved, made.model) if has_curved else made.model
         return shown, subject_of(nearest, straight.about or made.table)
 
 

@@ -21,9 +21,9 @@ from mercer.data import read
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table
-from mercer.errors import MercerError
+from mercer.errors import MercerError, extra
 from mercer.explorer.running import bound
-from mercer.explorer.server import application, needed
+from mercer.explorer.server import application
 from mercer.explorer.sessions import House
 from mercer.explorer.source import Source
 from mercer.explorer.state import METHODS, MOST_AXES, kernel_of
@@ -61,7 +61,7 @@ class Running:
     """A server in a thread, which ends with the notebook or when it is told to."""
 
     def __init__(self, source: Source, state: State) -> None:
-        uvicorn = needed("uvicorn")
+        uvicorn = extra("uvicorn", "serve", "the explorer")
         self.place, self.token = bound("127.0.0.1", 0), token_urlsafe(16)
         self.base = f"http://127.0.0.1:{self.place.getsockname()[1]}"
         house = House(source)
@@ -109,7 +109,7 @@ def may_serve() -> bool:
     return "ipykernel" in sys.modules and has_all and not any(map(os.environ.get, ELSEWHERE))
 
 
-def started(source: Source, state: State) -> Running | None:
+def start_server(source: Source, state: State) -> Running | None:
     """Return a new server of some data, which begins in a state; None where it does not begin."""
     while len(RUNNING) >= MOST:
         RUNNING.pop(0).close()
@@ -121,13 +121,13 @@ def started(source: Source, state: State) -> Running | None:
     return made
 
 
-def explored(model: Any, table: Any = None) -> tuple[Source, State] | None:
+def state_of_model(model: Any, table: Any = None) -> tuple[Source, State] | None:
     """Return the data of a model and the state in which the explorer shows it, None for others.
 
     Of a model with weights, or with parameters that no state says, the explorer would show another.
 
     >>> from mercer import datasets
-    >>> explored(PCA(2, standardize=True).fit(datasets.iris()))[1]
+    >>> state_of_model(PCA(2, standardize=True).fit(datasets.iris()))[1]
     {'method': 'pca', 'scale': True, 'axes': 2}
     """
     state: State | None

@@ -142,7 +142,7 @@ def _running(model: Any, table: Any, live: bool | None) -> Running | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)
-        found = serving.explored(model, table)
+        found = serving.state_of_model(model, table)
     if found is None:
         if live:
             raise InvalidParameter(
@@ -151,7 +151,7 @@ def _running(model: Any, table: Any, live: bool | None) -> Running | None:
                 f"this {type(model).__name__}: leave it out for the frozen page"
             )
         return None
-    running = serving.started(*found)
+    running = serving.start_server(*found)
     if running is None and live:
         raise InvalidParameter(
             f"live=True, and the server did not begin in {serving.PATIENCE:g} s: run the cell "

@@ -12,9 +12,9 @@ from secrets import token_urlsafe
 from threading import Thread, Timer
 from typing import TYPE_CHECKING, Any
 
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, extra
 from mercer.explorer.guard import LOCAL
-from mercer.explorer.server import application, needed
+from mercer.explorer.server import application
 from mercer.explorer.sessions import House
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run(
     ``read`` returns what is explored and is called while the first page is handed out; where it
     fails, the page says why and the server ends with the error.
     """
-    uvicorn = needed("uvicorn")
+    uvicorn = extra("uvicorn", "serve", "the explorer")
     place = bound(host, port)
     token = token_urlsafe(16)
     name = f"[{host}]" if ":" in host else host

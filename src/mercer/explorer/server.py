@@ -20,10 +20,10 @@ from secrets import token_hex
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mercer.errors import MercerError, MissingExtra, TooLarge
+from mercer.errors import MercerError, MissingExtra, TooLarge, extra
 from mercer.explorer.guard import LOCAL, Guard, refusal
 from mercer.explorer.sessions import House, Superseded, Visitor, quiet, refined_key
-from mercer.progress import Progress, hearing
+from mercer.progress import Progress, hear_residuals
 
 if TYPE_CHECKING:
     from mercer.explorer.source import Source
@@ -86,7 +86,7 @@ def application(
 
     An embedded one may stand in a frame of a notebook on this machine.
     """
-    needed("starlette")
+    extra("starlette", "serve", "the explorer")
     from starlette.applications import Starlette
     from starlette.routing import Route
 
@@ -125,14 +125,6 @@ def application(
     made = Starlette(routes=routes, lifespan=lives)
     made.state.token, made.state.house = given, desk.house
     return Guard(made, given, hosts, is_embedded=is_embedded)
-
-
-def needed(module: str) -> Any:
-    """Return a library of the extra ``serve``, or say how to get it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        return import_module("mercer.data.extras").extra(module, "serve", "the explorer")
 
 
 @cache
@@ -394,7 +386,9 @@ class Desk:
             with quiet():
                 straight = study.straight_map(state, tell)
                 curved = study.exact_map(state) if state.exact else None
-                found, subject = _answers().answer(study.data, state, straight, tell, curved)
+                found, subject = _answers().answer(
+                    study.read_as(state), state, straight, tell, curved
+                )
                 return _embedded(found), subject
 
         # What nobody waits for any more leaves the map that is shown.
@@ -426,7 +420,7 @@ class Desk:
 
         def work(tell: Progress) -> Any:
             residuals = visitor.jobs["refine"].residuals
-            with quiet(), hearing(residuals.append):
+            with quiet(), hear_residuals(residuals.append):
                 straight = study.straight_map(state, tell)
                 model = _answers().exact_map(straight, state, tell)
                 if model is not None:
@@ -481,7 +475,7 @@ class Desk:
 
         def work(_: Progress) -> Any:
             with quiet():
-                return import_module("mercer.explorer.verdict").verdict(text, study.source)
+                return import_module("mercer.explorer.verdict").verdict(text, study.shown)
 
         return await self._worked(request, visitor, "kernel", work)
 
@@ -496,7 +490,9 @@ class Desk:
             with quiet():
                 straight = study.straight_map(state, tell)
                 curved = study.exact_map(state) if state.exact else None
-                page: bytes = _answers().page_of(study.data, state, straight, tell, view, curved)
+                page: bytes = _answers().page_of(
+                    study.read_as(state), state, straight, tell, view, curved
+                )
                 return page
 
         page = await self._worked(request, visitor, "report", work)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points, is_foreign, real_array
 from mercer.display import warn
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, beside, given_back, to_host
+from mercer.engines.held import Held, given_back, move_beside, to_host
 from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
 from mercer.estimator import (
     OF_KERNELS,
@@ -363,7 +363,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if self._is_precomputed:
             values = np.asarray(points) @ state.weights
         else:
-            weights = beside(state.weights, seen)
+            weights = move_beside(state.weights, seen)
             values = Gram(self.kernel_, seen, self._data.points).product(weights)
         values = values + self._functions(seen) @ state.null_weights + self._known_mean(points)
         found: Array = values[:, 0] if self._is_flat else values

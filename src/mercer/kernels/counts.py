@@ -115,7 +115,7 @@ def tally(rows: Array, columns: Array, shape: tuple[int, int], data: Array | Non
     return table
 
 
-def beside(tables: Sequence[csr_array]) -> csr_array:
+def join_sparse(tables: Sequence[csr_array]) -> csr_array:
     """Return sparse tables side by side, without columns that nothing has if these are many."""
     return csr_array(hstack([compact(t) for t in tables], format="csr"))
 

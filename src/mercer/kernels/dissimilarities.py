@@ -165,13 +165,13 @@ def distances(table: Any, metric: str = "euclidean") -> SquareMatrix:
 
 def distances_within(metric: str, x: Array) -> Array:
     """Return the distances of rows to each other: symmetric, and exactly 0 of a row to itself."""
-    d = between(metric, x, x, x)
+    d = distances_between(metric, x, x, x)
     d = 0.5 * d + 0.5 * d.T
     np.fill_diagonal(d, 0.0)
     return d
 
 
-def between(metric: str, x: Array, y: Array, fitted: Array) -> Array:
+def distances_between(metric: str, x: Array, y: Array, fitted: Array) -> Array:
     """Return the distances of rows to others; ``fitted`` are those that margins come from."""
     with np.errstate(over="ignore"):
         found = METRICS[metric].between(x, y, fitted)

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from mercer.check import Array, Points
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.counts import Counted, Counts, beside, tally
+from mercer.kernels.counts import Counted, Counts, join_sparse, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.walks import Batch, as_graphs, refuse_negative
@@ -85,7 +85,9 @@ class EdgeHistogram(Counted):
         if batch.kinds is not None:
             kinds = kinds + shape[1] * batch.kinds
             shape = batch.n, shape[1] * (int(batch.kinds.max(initial=0)) + 1)
-        return Counts.of(beside([tally(owners[once], kinds[once], shape, batch.weights[once])]))
+        return Counts.of(
+            join_sparse([tally(owners[once], kinds[once], shape, batch.weights[once])])
+        )
 
 
 class Colours(NamedTuple):
@@ -231,13 +233,13 @@ def _distances(graph: Graph) -> Array:
     distances: Array = shortest_path(
         graph.adjacency(), directed=graph.directed, unweighted=bool(np.all(graph.weights == 1.0))
     )
-    return rounded(distances)
+    return round_lengths(distances)
 
 
-def rounded(lengths: Array) -> Array:
+def round_lengths(lengths: Array) -> Array:
     """Return lengths to as many digits as sums agree in, whatever their order.
 
-    >>> rounded(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, np.inf])).tolist()
+    >>> round_lengths(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, np.inf])).tolist()
     [0.6, 0.6, inf]
     """
     is_length = np.isfinite(lengths) & (lengths > 0)
@@ -258,7 +260,7 @@ def _gathered(
     nothing = np.zeros(0, np.int64)
     r, c, k = (np.concatenate([nothing, *parts]) for parts in (rows, columns, counts))
     shape = count, int(c.max(initial=-1)) + 1
-    return beside([tally(r, c, shape, k.astype(np.float64))])
+    return join_sparse([tally(r, c, shape, k.astype(np.float64))])
 
 
 @value
@@ -353,7 +355,7 @@ class Propagation(Counted):
             bins, columns = np.unique(np.floor((p + shift) / self.width), return_inverse=True)
             tables.append(tally(batch.owners, columns, (batch.n, len(bins))))
             p = _spread(batch, p)
-        return Counts.of(beside(tables))
+        return Counts.of(join_sparse(tables))
 
 
 def _spread(batch: Batch, p: Array) -> Array:

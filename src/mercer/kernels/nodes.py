@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from mercer.check import Array, Points, as_numpy, how_many, members
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.counts import Counted, Counts, beside, compact, tally
+from mercer.kernels.counts import Counted, Counts, compact, join_sparse, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.walks import as_graphs, refuse_directed, refuse_negative
@@ -231,7 +231,7 @@ class AlignedEdges(Counted):
     theorem: ClassVar[str] = "the inner product of weights of edges"
 
     def counts(self, points: list[Any]) -> Counts:
-        return Counts.of(beside([edge_table(as_networks(points))]))
+        return Counts.of(join_sparse([edge_table(as_networks(points))]))
 
 
 @value
@@ -263,7 +263,7 @@ class AlignedLaplacian(Counted):
             row[:] = g.adjacency().sum(axis=1)
         own, shared = compact(csr_array(degrees)), compact(edges)
         weights = np.repeat([1.0, 2.0], [own.shape[1], shared.shape[1]])
-        return Counts.of(beside([own, shared]), weights)
+        return Counts.of(join_sparse([own, shared]), weights)
 
 
 @value

@@ -34,9 +34,9 @@ from mercer.errors import InvalidInput, NotDifferentiable
 from mercer.kernels import point_pairs
 from mercer.kernels.point_pairs import DISTANCE_ACCURACY as DISTANCE_ACCURACY
 from mercer.kernels.point_pairs import (
+    as_lists,
     hashable,
     in_lengths,
-    listed,
     sparse_squared_distances,
     squared_distances,
     sums_of_squares,
@@ -465,7 +465,7 @@ def codes(pairs: Pairs) -> tuple[Array, Array]:
     seen: dict[Hashable, int] = {}
 
     def number(points: Points) -> Array:
-        keys = (hashable(p) for p in members(listed(points)))
+        keys = (hashable(p) for p in members(as_lists(points)))
         return np.fromiter((seen.setdefault(k, len(seen)) for k in keys), np.intp)
 
     left = number(pairs.x)

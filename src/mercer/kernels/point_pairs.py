@@ -178,7 +178,7 @@ def _one_number_each(values: list[Any]) -> Array:
         ) from error
 
 
-def listed(points: Any) -> Points:
+def as_lists(points: Any) -> Points:
     """Return arrays as lists, whose members are Python's and compare like any others."""
     points = rows_of(points)
     if not hasattr(points, "ndim"):

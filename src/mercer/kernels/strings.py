@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from mercer.check import Array, Points, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
-from mercer.kernels.counts import Counted, Counts, beside, tally, without_empty_columns
+from mercer.kernels.counts import Counted, Counts, join_sparse, tally, without_empty_columns
 from mercer.kernels.limits import Limits
 from mercer.settings import whole
 
@@ -147,7 +147,7 @@ class StringKernel(Counted):
         """Return how often each word occurs in each string, one table for each length."""
 
     def counts(self, points: list[Any]) -> Counts:
-        return Counts.of(beside(self.tables(letters_of(points, self.alphabet))))
+        return Counts.of(join_sparse(self.tables(letters_of(points, self.alphabet))))
 
     def features(self, x: Points) -> Any:
         """Return the counts of all words over the alphabet, one column each, as a sparse array."""

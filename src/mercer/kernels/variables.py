@@ -21,7 +21,7 @@ from mercer.errors import Advice, InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_features, tally
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.point_pairs import hashable, listed
+from mercer.kernels.point_pairs import as_lists, hashable
 from mercer.kernels.radial import positive
 from mercer.kernels.vectors import broadcast_y
 from mercer.settings import number, numbers
@@ -173,7 +173,7 @@ def levels_or_none(v: Any, name: str) -> tuple[Hashable, ...] | None:
         return None
     if isinstance(v, str) or not isinstance(v, Iterable):
         raise InvalidParameter(f"{name} must be a sequence of levels, found {v!r}")
-    levels = tuple(hashable(level) for level in members(listed(v)))
+    levels = tuple(hashable(level) for level in members(as_lists(v)))
     if not levels or len(set(levels)) != len(levels):
         raise InvalidParameter(f"{name} must be different levels, at least one, found {v!r}")
     return levels

@@ -18,7 +18,7 @@ from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.gram import refuse_beyond
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
-from mercer.kernels.dissimilarities import between, distances_within
+from mercer.kernels.dissimilarities import distances_between, distances_within
 from mercer.mds.distances import (
     METRICS,
     Distances,
@@ -439,7 +439,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
                 rows = read_cross(self, D)
             else:
                 x = read_named(self, D, self.metric, reset=False)
-                rows = between(self.metric, x, fitted, fitted)
+                rows = distances_between(self.metric, x, fitted, fitted)
             if self.correction in CORRECTIONS:
                 rows = corrected_cross(rows, self._rows, self.correction, self.correction_constant_)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused

@@ -88,7 +88,7 @@ def constant_of(d: Array, correction: str) -> float:
     return cailliez_constant(d) if correction == "cailliez" else largest_euclidean_power(d)
 
 
-def corrected(d: Array, correction: str, constant: float) -> Array:
+def correct_distances(d: Array, correction: str, constant: float) -> Array:
     """Return distances corrected one by one; which of them are left at 0 is for others to say."""
     if correction == "lingoes":
         moved: Array = np.sqrt(d * d + 2.0 * constant)
@@ -99,7 +99,7 @@ def corrected(d: Array, correction: str, constant: float) -> Array:
 def corrected_square(d: Array, correction: str, constant: float) -> Array:
     """Return the corrected distances between the same points; copies of a point remain copies."""
     first = copies(d)
-    moved = corrected(d, correction, constant)
+    moved = correct_distances(d, correction, constant)
     moved[first[:, None] == first[None, :]] = 0.0
     return moved
 
@@ -110,7 +110,7 @@ def corrected_cross(new: Array, d: Array, correction: str, constant: float) -> A
     Where a new point is at distance 0 from several points that are not copies of each other, it is
     the one whose distances it shares.
     """
-    moved = corrected(new, correction, constant)
+    moved = correct_distances(new, correction, constant)
     first = copies(d)
     for i in np.flatnonzero(np.any(new == 0.0, axis=1)):
         zeros = np.flatnonzero(new[i] == 0.0)

@@ -18,7 +18,7 @@ from mercer.data.frames import library_of
 from mercer.display import Shown, kept, warn
 from mercer.errors import Advice, Advised, InvalidInput, Row
 from mercer.estimator import Model, in_dtype_of, one_of
-from mercer.kernels.dissimilarities import between, distances_within
+from mercer.kernels.dissimilarities import distances_between, distances_within
 from mercer.mds.descent import End, Placement, WeightedPairs, descend, place_individuals, start_maps
 from mercer.mds.distances import (
     METRICS,
@@ -301,7 +301,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         """Return the distances of new rows to those of the fit."""
         if self.metric != "euclidean":
             x = read_named(self, X, self.metric, reset=False)
-            return between(self.metric, x, fitted, fitted)
+            return distances_between(self.metric, x, fitted, fitted)
         with np.errstate(over="ignore"):
             return finite(cdist(read_points(self, X, reset=False), fitted), "a distance of X")
 

@@ -161,13 +161,13 @@ def named_variables(fit: Fit) -> str:
 def _size(fit: Fit) -> str:
     if fit.degrees_of_freedom is not None:
         return f" of {fit.degrees_of_freedom:.1f} degrees of freedom"
-    return f" with the covariance {rounded(str(fit.model.kernel_))}"
+    return f" with the covariance {round_numbers(str(fit.model.kernel_))}"
 
 
-def rounded(written: str) -> str:
+def round_numbers(written: str) -> str:
     """Return a kernel as prose shows it, its numbers with four digits.
 
-    >>> rounded("2.450387108005022 * gaussian(bandwidth=0.30000000000000004)")
+    >>> round_numbers("2.450387108005022 * gaussian(bandwidth=0.30000000000000004)")
     '2.45 * gaussian(bandwidth=0.3)'
     """
     return DIGITS.sub(lambda found: f"{float(found[0]):.4g}", written)

@@ -42,9 +42,9 @@ from mercer.page.sentences import (
     name_of_classes,
     result,
 )
-from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
+from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, subject_of
 from mercer.pictures.clouds import SHADED
-from mercer.pictures.colours import coloured
+from mercer.pictures.colours import colouring_of
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
@@ -95,9 +95,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     straight = model if made is None else made.model
     data = table if made is None or table is not None else made.table
     data = _coloured_as(data, made)
-    with noted() as remarks:
+    with collect_remarks() as remarks:
         subject = subject_of(straight, data, supplementary)
-        beside = None if made is None or made.curved is None else facing(made.curved, straight)
+        beside = None if made is None or made.curved is None else face_axes(made.curved, straight)
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         opens = _opens(made, curved)
@@ -347,7 +347,7 @@ def _with_colour_first(table: Table | None) -> list[Column]:
 
 def _factor(name: str, labels: Array, rows: Array) -> Value:
     """Return a factor by which individuals can be coloured."""
-    groups = coloured(labels, len(labels)).groups
+    groups = colouring_of(labels, len(labels)).groups
     codes = np.empty(len(labels), int)
     for level, group in enumerate(groups):
         codes[group.rows] = level
@@ -356,6 +356,10 @@ def _factor(name: str, labels: Array, rows: Array) -> Value:
         "levels": [clean(group.name) for group in groups],
         "codes": codes[rows],
     }
+
+
+CENTRED = 5
+"""Individuals at the centre that are named."""
 
 
 def _remarks(subject: Subject) -> list[str]:
@@ -384,7 +388,22 @@ def _remarks(subject: Subject) -> list[str]:
             f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
             "modulus, are negative and make no axis."
         )
+    said += _centred(subject)
     return said
+
+
+def _centred(subject: Subject) -> list[str]:
+    """Return who lies at the centre, as individuals do of whom no number was measured."""
+    if subject.distances is None:
+        return []
+    at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
+    if not len(at):
+        return []
+    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
+    return [
+        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
+        f"{'their' if are else 'its'} cos2 does not exist."
+    ]
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:
@@ -423,14 +442,15 @@ def _columns_in_words(table: Table, used: Sequence[str]) -> str:
     """Return how many columns were used, by their kinds."""
     kinds = {Role.NUMBER: "numbers", Role.FACTOR: "categories", Role.TEXT: "texts"}
     kinds |= {Role.DATE: "dates", Role.IDENTIFIER: "names"}
-    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in used]
+    active = frozenset(used)
+    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in active]
     if not roles:
         return f"{count_of(len(table.names), 'column')}, none of them active"
-    active = count_of(len(roles), "active column")
+    counted = count_of(len(roles), "active column")
     if len(set(roles)) == 1:
-        return f"{active} of {kinds[roles[0]]}"
+        return f"{counted} of {kinds[roles[0]]}"
     shares = [f"{roles.count(role)} of {kinds[role]}" for role in dict.fromkeys(roles)]
-    return f"{active} ({', '.join(shares)})"
+    return f"{counted} ({', '.join(shares)})"
 
 
 def _kernel(subject: Subject) -> Value | None:

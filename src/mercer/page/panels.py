@@ -20,7 +20,7 @@ from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
 from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.clouds import sample_rows
-from mercer.pictures.colours import coloured
+from mercer.pictures.colours import colouring_of
 from mercer.pictures.curves import shepard
 from mercer.pictures.heat_maps import heat_map
 from mercer.pictures.limits import LIMITS
@@ -112,7 +112,7 @@ def rows_to_show(subject: Subject, most: int) -> Array:
     n = len(subject)
     if n <= most:
         return np.arange(n)
-    groups = coloured(_colour(subject), n).groups
+    groups = colouring_of(_colour(subject), n).groups
     return sample_rows(tuple(g.rows for g in groups), min(LIMITS.sample, most))
 
 

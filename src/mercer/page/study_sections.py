@@ -14,7 +14,7 @@ from mercer.pca.axis_points import PLACES, AxisPoints
 from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import axis_slopes
 from mercer.pictures.importance import axis_points, importance, rebuilt, slopes
-from mercer.pictures.spectra import parameter_path, spoken
+from mercer.pictures.spectra import parameter_path, parameter_words
 from mercer.pictures.stability import bootstrap, jackknife
 from mercer.stability import Bootstrap, Jackknife, ParameterPath
 
@@ -110,7 +110,7 @@ def path_section(path: ParameterPath) -> Section:
     """
     columns = path.columns()
     values = columns.pop(path.parameter)
-    name = spoken(path.parameter)
+    name = parameter_words(path.parameter)
     return Section(
         f"What if the {name} were another?",
         (FOLLOWED.format(name=name), *in_sentences(path)),

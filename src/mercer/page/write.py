@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis, analyse
-from mercer.data.extras import extra
 from mercer.data.raw_files import regular
 from mercer.dimension.rules import Choice
-from mercer.errors import InvalidInput
+from mercer.errors import InvalidInput, extra
 from mercer.page.data import Value, describe
 from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions

@@ -24,7 +24,7 @@ from mercer.pictures.models import (
     shares_of_model,
     variables_of_model,
 )
-from mercer.pictures.planes import Plane, as_individuals, individuals, linked
+from mercer.pictures.planes import Plane, as_individuals, ids_of, individuals
 from mercer.pictures.scene import (
     Arrows,
     Axis,
@@ -57,7 +57,7 @@ NO_SHARE = 1e-12
 """A contribution that is rounding: numbers may make nothing of an axis of factors."""
 
 
-def measured(variables: Variables, axes: tuple[int, ...], by: str) -> Array:
+def measure_of(variables: Variables, axes: tuple[int, ...], by: str) -> Array:
     """Return one number for each variable: its cos2, correlation or contribution on a plane."""
     k = [a - 1 for a in axes]
     if by == "cos2":
@@ -74,7 +74,7 @@ def measured(variables: Variables, axes: tuple[int, ...], by: str) -> Array:
     return result
 
 
-def kept(
+def filter_variables(
     variables: Variables, axes: tuple[int, ...], least: Mapping[str, float] | None, most: int
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the variables that pass every filter, best first, and the sentences that say so."""
@@ -85,8 +85,8 @@ def kept(
         notes.append(f"{int((~known).sum())} constant variables have no correlations.")
     passes = known.copy()
     for by, threshold in (least or {}).items():
-        passes &= measured(variables, axes, by) >= number(threshold, f"least[{by!r}]")
-    cos2 = np.where(known, measured(variables, axes, "cos2"), -1.0)
+        passes &= measure_of(variables, axes, by) >= number(threshold, f"least[{by!r}]")
+    cos2 = np.where(known, measure_of(variables, axes, "cos2"), -1.0)
     rows = rows[passes][np.argsort(-cos2[passes], kind="stable")]
     if least:
         said = " and ".join(f"{MEASURES[by]} at least {t:g}" for by, t in least.items())
@@ -143,20 +143,20 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     count = values.correlations.shape[1]
     axes = choose_axes(axes, count, how_many=1 if np.size(axes) == 1 else 2)
     shares = as_shares(spectrum)
-    rows, notes = kept(values, axes, least, most)
+    rows, notes = filter_variables(values, axes, least, most)
     x, y = _correlations(values, axes)[rows].T
-    ids = linked(np.array(values.names, object), rows, "variables")
+    ids = ids_of(np.array(values.names, object), rows, "variables")
     marks: list[Mark] = [_circle(1.0)]
     by: str | Scale = BLUE
     if colour is not None:
-        by = Scale(measured(values, axes, colour)[rows], MEASURES.get(colour, colour))
+        by = Scale(measure_of(values, axes, colour)[rows], MEASURES.get(colour, colour))
     marks.append(Arrows(x, y, by, names=ids.names, ids=ids, most=most))
     ink = BLUE if colour is None else INK
     marks.append(_at_tips(x, y, ids, ink))
     if supplementary is not None:
-        beside, _ = kept(supplementary, axes, None, most)
+        beside, _ = filter_variables(supplementary, axes, None, most)
         u, v = _correlations(supplementary, axes)[beside].T
-        ids = linked(np.array(supplementary.names, object), beside, "supplementary variables")
+        ids = ids_of(np.array(supplementary.names, object), beside, "supplementary variables")
         look = {"is_dashed": True, "name": "supplementary", "names": ids.names, "most": most}
         marks.append(Arrows(u, v, RED, ids=ids, **look))  # type: ignore[arg-type]
         marks.append(_at_tips(u, v, ids, RED))
@@ -245,7 +245,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     notes: list[str] = []
     marks: list[Mark] = []
     if isinstance(of, Variables):
-        kept_rows, filtered = kept(of, axes, least, most)
+        kept_rows, filtered = filter_variables(of, axes, least, most)
         notes += filtered
         of = [_some(of_variables(of), kept_rows)]
     reach = float(np.hypot(*Plane.of(read, axes).xy.T).max(initial=0.0))
@@ -296,7 +296,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
         is_dashed = elements.of == "supplementary variables"
         rows = elements.rank(k, most)
         x, y = factor * elements.coordinates[rows][:, k].T
-        ids = linked(names, rows, elements.of)
+        ids = ids_of(names, rows, elements.of)
         shown = len(ids.names)
         yield Arrows(
             x,
@@ -313,7 +313,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
         return
     rows = elements.rank(k, LIMITS.map_categories)
     x, y = elements.coordinates[rows][:, k].T
-    ids = linked(names, rows, elements.of)
+    ids = ids_of(names, rows, elements.of)
     marker: Any = "triangle" if elements.of == "columns" else "diamond"
     look = {"colour": VIOLET if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
     name = elements.of if len(rows) else None
@@ -354,7 +354,7 @@ def contributions(
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)
     what: Linked = values.of if isinstance(values, Elements) else "variables"
     what = "individuals" if isinstance(values, Individuals) else what
-    ids = linked(np.array(names, object), order, what)
+    ids = ids_of(np.array(names, object), order, what)
     bars = Bars(places, shares[order], colours, is_lying=True, names=texts, ids=ids)
     rule = Rule(uniform, is_level=False, colour=RED, name=f"all equal: {100 * uniform:.3g} %")
     high = max(float(shares[order].max(initial=0.0)), uniform)
@@ -377,7 +377,7 @@ def _contributed(
     if isinstance(values, Elements):
         return values.measures["contrib"][:, axes[0] - 1], values.names, len(values)
     if isinstance(values, Variables):
-        return measured(values, axes, "contribution"), values.names, len(values)
+        return measure_of(values, axes, "contribution"), values.names, len(values)
     shares = Plane(values.coordinates, values, axes).contribution()
     return shares, tuple(map(str, values.labels)), int(np.sum(values.weights > 0))
 

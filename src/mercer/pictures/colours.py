@@ -151,14 +151,14 @@ def legible(colour: str) -> str:
     return "#" + "".join(f"{round(c * 0.42 / light):02x}" for c in rgb)
 
 
-def coloured(colour: Any, count: int) -> Coloured:
+def colouring_of(colour: Any, count: int) -> Coloured:
     """Return how rows are coloured by a column: numbers by a scale, labels by groups.
 
     A column with a name, such as `mercer.data.table.Column` or a series, gives its title.
 
-    >>> coloured(["b", "a", None], 3).groups[0].name
+    >>> colouring_of(["b", "a", None], 3).groups[0].name
     'a'
-    >>> [g.name for g in coloured(["b", "a", None], 3).groups]
+    >>> [g.name for g in colouring_of(["b", "a", None], 3).groups]
     ['a', 'b', 'missing']
     """
     if colour is None:

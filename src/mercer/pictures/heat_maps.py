@@ -12,7 +12,7 @@ from mercer.compare.consensus import Consensus
 from mercer.compare.dependence import Dependence
 from mercer.compare.several import Comparison
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, coloured, hexes
+from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, colouring_of, hexes
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import percent
 from mercer.pictures.scene import (
@@ -83,7 +83,7 @@ def heat_map(  # noqa: PLR0913  (what to show is an argument each, none of which
     """
     K = square_matrix(matrix, "matrix").real
     n = len(K)
-    factor = None if groups is None else coloured(groups, n)
+    factor = None if groups is None else colouring_of(groups, n)
     parts = None if factor is None else [g.rows for g in factor.groups]
     at = _order(K, parts, order)
     shown = K[np.ix_(at, at)]

@@ -94,7 +94,7 @@ def _kind(letter: str) -> str:
     return "capital" if letter.isupper() else "small"
 
 
-def placed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     anchors: Array,
     texts: tuple[str, ...],
     obstacles: Array,
@@ -128,7 +128,7 @@ def placed(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     Examples
     --------
     >>> here = np.array([[50.0, 50.0], [50.0, 50.0]])
-    >>> [p.number for p in placed(here, ("first", "second"), here, (100.0, 100.0))]
+    >>> [p.number for p in place_labels(here, ("first", "second"), here, (100.0, 100.0))]
     [0, 1]
     """
     room = _Room(box, list(taken), obstacles, np.zeros((0, 4)) if stems is None else stems)
@@ -323,7 +323,7 @@ def placements(
     for mark in marks:
         anchors = at(mark.x, mark.y)
         seen = _seen(anchors, box)[: mark.most]
-        here = placed(
+        here = place_labels(
             anchors[seen],
             tuple(cut(mark.texts[i]) for i in seen),
             busy,

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.clouds import Kind, density, ellipse, hull, is_elliptic, thin_crowd
-from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
+from mercer.pictures.colours import INK, RED, Coloured, Scale, colouring_of
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, axis, choose_axes, is_model, shares_of_model
 from mercer.pictures.scene import (
@@ -104,7 +104,7 @@ class Plane(NamedTuple):
                 )
             values = self.quality() if colour == "cos2" else self.contribution()
             return Coloured(f"{colour} on the plane", values, ())
-        return coloured(colour, len(self.xy))
+        return colouring_of(colour, len(self.xy))
 
 
 @Drawing
@@ -192,7 +192,7 @@ def _has_one_unit(xy: Array) -> bool:
     return bool(ranges.min() == 0.0 or ranges.max() <= LIMITS.stretch * ranges.min())
 
 
-def linked(labels: Array, rows: Array, of: Linked = "individuals") -> Ids:
+def ids_of(labels: Array, rows: Array, of: Linked = "individuals") -> Ids:
     """Return some elements of a model as marks carry them."""
     return Ids(np.asarray(rows), tuple(str(labels[i]) for i in rows), of)
 
@@ -229,7 +229,7 @@ def clouds(  # noqa: PLR0913  (the look of the points)
     """
 
     def points(some: Array, colour: str | Scale, marker: Any, name: str | None) -> Markers:
-        ids = None if labels is None else linked(labels, some)
+        ids = None if labels is None else ids_of(labels, some)
         x, y, *z = at[some].T
         return Markers(
             x,
@@ -286,7 +286,7 @@ def _ellipses(
                 width=1.2,
                 dash="dashed" if is_bent else "solid",
                 is_filled=True,
-                ids=linked(plane.individuals.labels, active),
+                ids=ids_of(plane.individuals.labels, active),
             )
         )
     rate = f"{100 * confidence:g} %"
@@ -337,7 +337,7 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
     if parts.individuals is not None:
         x, y = _flat(parts.individuals.coordinates[:, k]).T
         labels = parts.individuals.labels
-        ids = linked(labels, np.arange(len(labels)), "supplementary")
+        ids = ids_of(labels, np.arange(len(labels)), "supplementary")
         names = ids.names
         marks.append(
             Markers(
@@ -372,7 +372,7 @@ def _named(plane: Plane, count: int, marks: list[Mark]) -> Labels:
             ink = mark.colour if isinstance(mark.colour, str) else INK
             colour.update(dict.fromkeys(mark.ids.rows.tolist(), ink))
     rows = np.array([i for i in plane.rank().tolist() if i in colour], int)
-    ids = linked(plane.individuals.labels, rows)
+    ids = ids_of(plane.individuals.labels, rows)
     x, y = plane.xy[rows].T
     inks = tuple(colour[i] for i in rows.tolist())
     return Labels(x, y, ids.names, inks, most=max(0, int(count)), ids=ids)
@@ -429,8 +429,8 @@ def outliers(
     at = np.column_stack([read.distances, away])
     shown = np.arange(len(at)) if rows is None else np.asarray(rows, int)
     apart = found.rows[np.isin(found.rows, shown)]
-    ids = linked(read.labels, apart)
-    marks: list[Mark] = [*clouds(at, coloured(colour, len(at)), read.labels, rows=shown)]
+    ids = ids_of(read.labels, apart)
+    marks: list[Mark] = [*clouds(at, colouring_of(colour, len(at)), read.labels, rows=shown)]
     x, y = at[apart].T
     marks.append(Markers(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
     inks = (INK,) * len(apart)

@@ -227,10 +227,10 @@ class Seen:
         return f"<{type(self).__name__}: {self.title or 'a picture'}>"
 
     def _repr_png_(self) -> bytes | None:
-        from mercer.pictures.with_matplotlib import drawn, png_of
+        from mercer.pictures.with_matplotlib import draw_picture, png_of
 
         try:
-            found = drawn(self)  # type: ignore[arg-type]  # a panel or a sheet
+            found = draw_picture(self)  # type: ignore[arg-type]  # a panel or a sheet
         except MissingExtra:
             return None
         return png_of(np.atleast_1d(found)[0].figure)
@@ -241,9 +241,9 @@ class Seen:
         >>> from mercer.pictures import scree
         >>> scree.describe([2.0, 1.0], total=3.5).save("scree.png")  # doctest: +SKIP
         """
-        from mercer.pictures.with_matplotlib import drawn, save_figure
+        from mercer.pictures.with_matplotlib import draw_picture, save_figure
 
-        found = drawn(self)  # type: ignore[arg-type]  # a panel or a sheet
+        found = draw_picture(self)  # type: ignore[arg-type]  # a panel or a sheet
         save_figure(np.atleast_1d(found)[0].figure, file, dpi)
 
 
@@ -419,9 +419,9 @@ def draw(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     >>> draw(scree.describe([2.0, 1.0], total=3.5)).get_xlabel()
     'axis'
     """
-    from mercer.pictures.with_matplotlib import drawn, png_of
+    from mercer.pictures.with_matplotlib import draw_picture, png_of
 
-    found = drawn(picture, ax=ax, figure=figure)
+    found = draw_picture(picture, ax=ax, figure=figure)
     if isinstance(picture, Panel) and ax is None and figure is None:
         found._repr_png_ = partial(png_of, found.figure)  # the last expression of a cell is seen
     return found

@@ -330,7 +330,7 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
         marks.append(Rule(path.own, is_level=False, colour=GREY, dash="dotted", name=OWN))
     marks += _crossings(path, shares)
     is_log = low > 0.0 and high > WIDE * low
-    name = spoken(path.parameter)
+    name = parameter_words(path.parameter)
     title = title or f"Axes along {name}"
     name += ", times that of the model" if path.is_factor else ""
     ends = span_of(path.values, margin=0.02, is_log=is_log)
@@ -350,10 +350,10 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
     )
 
 
-def spoken(parameter: str) -> str:
+def parameter_words(parameter: str) -> str:
     """Return the name of a parameter as a picture shows it.
 
-    >>> spoken("kernel__0__bandwidth"), spoken("kernel__nu")
+    >>> parameter_words("kernel__0__bandwidth"), parameter_words("kernel__nu")
     ('bandwidth of part 0', 'nu')
     """
     *places, name = parameter.removeprefix("kernel__").split("__")

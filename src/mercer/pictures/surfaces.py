@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.check import Array, finite, real_array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import BLUE, GREEN, INK, RED, Scale, coloured
+from mercer.pictures.colours import BLUE, GREEN, INK, RED, Scale, colouring_of
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import as_shares, choose_axes, is_model, shares_of_model
 from mercer.pictures.planes import as_individuals, clouds
@@ -177,7 +177,7 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
         range(1, min(count, 9) + 1) if axes is None else axes, count, how_many=None
     )
     shown = np.arange(len(data)) if rows is None else np.asarray(rows, int)
-    colours, shares = coloured(colour, len(data)), as_shares(spectrum)
+    colours, shares = colouring_of(colour, len(data)), as_shares(spectrum)
     of_points = np.asarray(transform(data)).real if len(on) == 1 else None
     panels = []
     for a in listed:
@@ -252,7 +252,7 @@ def space(
     read, shares = as_individuals(values), as_shares(spectrum)
     axes = choose_axes(axes, read.coordinates.shape[1], how_many=3)
     at = read.coordinates[:, [a - 1 for a in axes]].real
-    marks = clouds(at, coloured(colour, len(at)), read.labels)
+    marks = clouds(at, colouring_of(colour, len(at)), read.labels)
     sides = [Axis(shares.title(a), span_of(v)) for a, v in zip(axes, at.T, strict=True)]
     return Panel(
         marks,
@@ -311,7 +311,7 @@ def _compared(tables: Mapping[str, Array], k: list[int], colour: Any) -> tuple[M
     """Return the points of each table on two or three of its columns."""
     if len(tables) == 1:
         (table,) = tables.values()
-        return clouds(table[:, k], coloured(colour, len(table)))
+        return clouds(table[:, k], colouring_of(colour, len(table)))
     return tuple(
         Markers(
             table[:, k[0]],

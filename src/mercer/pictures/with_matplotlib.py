@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.extras import extra
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, extra
 from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
 from mercer.pictures.limits import LIMITS
@@ -51,7 +50,7 @@ LETTERS_PER_INCH = 15.0
 """Letters of a note that fit into an inch."""
 
 
-def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
+def draw_picture(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     """Draw a panel and return its Axes, or a sheet and return an array of them."""
     extra("matplotlib", "plot", "drawing a picture")
     if isinstance(picture, Panel):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.extras import extra
+from mercer.errors import extra
 from mercer.pictures.colours import GREY, PALE, QUIET, legible
 from mercer.pictures.labels import SMALL, cut, names_left_out, placements
 from mercer.pictures.scene import INCH, PIXELS, Axis, Labels, Panel, Rule, Sheet, equal_axes

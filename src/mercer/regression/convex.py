@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.regression.loss_functions import Loss, infeasibility, rounding
+from mercer.regression.loss_functions import Loss, infeasibility, objective_rounding
 from mercer.regression.observations import WeightedTargets
 from mercer.solve import Saddle, SaddleSolution
 from mercer.solve.steps import Reflections
@@ -106,7 +106,7 @@ class Problem:
         gap = max(objective - dual, 0.0) + gained
         of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
         scale = max(abs(objective), TRIVIAL * abs(of_zero))
-        unknown = rounding(self, alpha, eta, image, objective, conjugates)
+        unknown = objective_rounding(self, alpha, eta, image, objective, conjugates)
         return ConvexOptimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
 
     def _reached(self, f: Array, s: Array, conjugates: Array) -> tuple[Array, Array]:

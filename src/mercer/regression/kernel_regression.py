@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points, as_numpy, chunks, shares_of, weights_of
 from mercer.display import kept, warn
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, beside, given_back
+from mercer.engines.held import Held, given_back, move_beside
 from mercer.errors import InvalidInput, InvalidParameter, SingularSystem
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram, in_doubles
@@ -365,7 +365,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             cross = np.asarray(points)[:, self._used]
             values = cross @ alpha
         else:
-            values = Gram(self.kernel_, points, self._points).product(beside(alpha, points))
+            values = Gram(self.kernel_, points, self._points).product(move_beside(alpha, points))
         if eta.shape[0]:
             values = values + self._functions(points) @ eta
         result = like_given(values[:, 0] if self._is_flat else values, X)

@@ -204,7 +204,7 @@ class Penalised(Protocol):
     def loss(self) -> Loss: ...
 
 
-def rounding(
+def objective_rounding(
     of: Penalised, alpha: Array, eta: Array, image: Array, objective: float, conjugates: Array
 ) -> float:
     """Bound what rounding does to an objective and to its dual, together."""

@@ -13,10 +13,10 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.regression.spline_filter import (
     Known,
     Swept,
-    carried,
+    carry,
     joint_determinant,
     joint_mean,
-    observed,
+    observe,
     six,
     swept,
 )
@@ -220,7 +220,7 @@ class Curve:
     def state(self) -> tuple[Array, Array, Array, Array]:
         """The curve's values, slopes, second derivatives, and third derivatives to the right."""
         p = self.places
-        after = observed(self.left, p.weights, p.values)
+        after = observe(self.left, p.weights, p.values)
         g, slope = joint_mean(after, self.right, joint_determinant(after, self.right))
         # By parts, half the cost on the right has the derivatives λg''' in g and -λg'' in g'.
         A, M, C, _, U, V = self.right
@@ -267,15 +267,15 @@ class Curve:
         p = self.places
         i = np.searchsorted(p.at, at, side="right")
         none = (np.zeros(1),) * 6
-        from_left = observed(self.left, p.weights, p.values)
-        from_right = observed(self.right, p.weights, p.values)
+        from_left = observe(self.left, p.weights, p.values)
+        from_right = observe(self.right, p.weights, p.values)
         lefts = (np.concatenate([z, k])[i] for z, k in zip(none, from_left, strict=True))
         rights = (np.concatenate([k, z])[i] for z, k in zip(none, from_right, strict=True))
         before = np.concatenate([[0.0], p.at])[i]
         after = np.concatenate([p.at, [0.0]])[i]
         rate = np.asarray(self.rate)
-        left, _ = carried(six(lefts), np.where(i > 0, at - before, 0.0), rate)
-        right, _ = carried(six(rights), np.where(i < p.at.size, after - at, 0.0), rate)
+        left, _ = carry(six(lefts), np.where(i > 0, at - before, 0.0), rate)
+        right, _ = carry(six(rights), np.where(i < p.at.size, after - at, 0.0), rate)
         determinant = joint_determinant(left, right)
         return (left[2] + right[2]) / determinant, (left[0] + right[0]) / determinant
 

@@ -42,17 +42,17 @@ def six(known: Iterable[Number]) -> Known[Number]:
     return a, m, c, d, u, v
 
 
-def observed(known: Known[Number], w: Number, y: Number) -> Known[Number]:
+def observe(known: Known[Number], w: Number, y: Number) -> Known[Number]:
     """Add an observation y of g with weight w.
 
-    >>> observed((0.0, 0.0, 2.0, 0.0, 0.0, 0.0), 3.0, 1.0)
+    >>> observe((0.0, 0.0, 2.0, 0.0, 0.0, 0.0), 3.0, 1.0)
     (3.0, 0.0, 2.0, 6.0, 3.0, 0.0)
     """
     a, m, c, d, u, v = known
     return a + w, m, c, d + w * c, u + w * y, v
 
 
-def carried(known: Known[Number], h: Number, q: Number) -> tuple[Known[Number], Number]:
+def carry(known: Known[Number], h: Number, q: Number) -> tuple[Known[Number], Number]:
     r"""Carry the information over a gap h, in which g'' is white noise of rate q.
 
     The covariance becomes :math:`F C F^\top + q V` with
@@ -67,7 +67,7 @@ def carried(known: Known[Number], h: Number, q: Number) -> tuple[Known[Number], 
     Here (g, g') has covariance I and mean (1, 2), and is carried over a gap of 1 at rate 3:
 
     >>> import numpy as np
-    >>> (a, m, c, d, u, v), ratio = carried((1.0, 0.0, 1.0, 1.0, 1.0, 2.0), 1.0, 3.0)
+    >>> (a, m, c, d, u, v), ratio = carry((1.0, 0.0, 1.0, 1.0, 1.0, 2.0), 1.0, 3.0)
     >>> C = np.array([[2.0, 1.0], [1.0, 1.0]]) + 3.0 * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
     >>> np.allclose([[a, -m], [-m, c]], np.linalg.inv(C))
     True
@@ -207,7 +207,7 @@ def _compiled() -> list[Any]:
     import numba
     from numba.extending import register_jitable
 
-    for formula in (carried, observed, joint_determinant, left_out):
+    for formula in (carry, observe, joint_determinant, left_out):
         register_jitable(**OPTIONS)(formula)
     formulas = crc32(Path(__file__).read_bytes())
     for loop in (sweep, join):
@@ -222,13 +222,13 @@ def sweep(gaps: Any, weights: Any, values: Any, rate: float, left: Any) -> float
     logarithms, product = 0.0, 1.0
     for i in range(len(weights)):
         if i > 0:
-            known, ratio = carried(known, gaps[i - 1], rate)
+            known, ratio = carry(known, gaps[i - 1], rate)
             product *= ratio
             if product > LARGEST:
                 logarithms += float(np.log(product))
                 product = 1.0
         left[0, i], left[1, i], left[2, i], left[3, i], left[4, i], left[5, i] = known
-        known = observed(known, weights[i], values[i])
+        known = observe(known, weights[i], values[i])
     return logarithms + float(np.log(product))
 
 
@@ -240,9 +240,9 @@ def join(
     after = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(len(weights) - 1, -1, -1):
         if i < len(weights) - 1:
-            after, _ = carried(after, gaps[i], rate)
+            after, _ = carry(after, gaps[i], rate)
         right[0, i], right[1, i], right[2, i], right[3, i], right[4, i], right[5, i] = after
         before = (left[0, i], left[1, i], left[2, i], left[3, i], left[4, i], left[5, i])
         out[0, i] = joint_determinant(before, after)
         out[1, i], out[2, i] = left_out(before, after, out[0, i], weights[i], values[i])
-        after = observed(after, weights[i], values[i])
+        after = observe(after, weights[i], values[i])

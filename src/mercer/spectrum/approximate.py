@@ -29,7 +29,7 @@ from mercer.spectrum.values import (
     orientation,
     positive_base,
     rounding_standing,
-    scaled,
+    scale_operator,
     signs,
     unit_of,
 )
@@ -62,7 +62,10 @@ def approximate(
     unit = unit_of(operator)
     if unit != 1.0:  # squares of such values leave the range of doubles
         small = approximate(
-            scaled(operator, 1.0 / unit), count, landmarks=landmarks, random_state=random_state
+            scale_operator(operator, 1.0 / unit),
+            count,
+            landmarks=landmarks,
+            random_state=random_state,
         )
         return _in_units(small, operator, unit)
     kernel, engine = operator.base.kernel, operator.base.engine

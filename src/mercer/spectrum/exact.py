@@ -36,7 +36,7 @@ from mercer.spectrum.values import (
     positive_base,
     refuse_too_large,
     rounding_standing,
-    scaled,
+    scale_operator,
     unit_of,
 )
 from mercer.woodbury import LowRankInverse
@@ -94,7 +94,7 @@ def exact(
     if unit == 1.0:
         refuse_too_large(operator, operator.rounding())
     if unit != 1.0:  # squares of such values leave the range of doubles
-        small = scaled(operator, 1.0 / unit)
+        small = scale_operator(operator, 1.0 / unit)
         found = exact(
             small, count, tol, random_state, is_complete=is_complete, checkpoint=checkpoint
         )

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import chunks
 from mercer.davidson import Subspace
 from mercer.engines.engine import Engine
-from mercer.engines.held import beside, to_host
+from mercer.engines.held import move_beside, to_host
 from mercer.errors import CorruptFile
 from mercer.iteration import Course
 from mercer.spectrum.probes import NormProbe
@@ -127,7 +127,7 @@ class Passes:
 
     def _placed(self, array: Any) -> Any:
         """Return an array of the file where the vectors of this run are."""
-        return beside(array, self.probed.probe.vectors)
+        return move_beside(array, self.probed.probe.vectors)
 
 
 def _sum_of(factor: Any) -> str:

@@ -17,7 +17,7 @@ from scipy.sparse import linalg as sparse
 
 from mercer.certificate import FAILURE
 from mercer.check import Array, as_numpy
-from mercer.engines.held import Held, beside, to_host
+from mercer.engines.held import Held, move_beside, to_host
 from mercer.engines.lapack import factor_in_place, norm_bound
 from mercer.gram import Gram
 from mercer.lowrank import Factored, LowRank
@@ -179,7 +179,7 @@ class Missing:
         gram = self.gram
         is_all = len(rows) == gram.shape[0]
         some = gram if is_all else Gram(gram.kernel, take(gram.x, rows), engine=gram.engine)
-        there = beside(v, some.x) if isinstance(some.x, Held) else v
+        there = move_beside(v, some.x) if isinstance(some.x, Held) else v
         images = as_numpy(to_host(some.product(there)))
         factor = found.factor[rows]
         if found.barycentre is not None:

@@ -164,7 +164,7 @@ def unit_of(operator: KernelOperator) -> float:
     return 1.0 if usual else power_of_two(np.array(max(size, TINY)))  # 1 / unit is a double too
 
 
-def scaled(operator: KernelOperator, weight: float) -> KernelOperator:
+def scale_operator(operator: KernelOperator, weight: float) -> KernelOperator:
     """Return the operator of a multiple of the kernel."""
     base = operator.base
     kernel, progress = weight * base.kernel, base.progress

@@ -280,7 +280,9 @@ def _resampled(
         raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
     sums = Sums(source)
     rng = np.random.default_rng(draws.seed)
-    samples = (drawn(source, rng) for _ in range(R))  # one after the other, whoever works on them
+    samples = (
+        draw_individuals(source, rng) for _ in range(R)
+    )  # one after the other, whoever works on them
 
     def work(sample: tuple[Array, Array], stop: Event) -> tuple[Replicate, Array]:
         weights, shares = sample
@@ -295,7 +297,7 @@ def _resampled(
     return sums.bootstrap(confidence, draws.seed)
 
 
-def drawn(source: ReplicateSource, rng: np.random.Generator) -> tuple[Array, Array]:
+def draw_individuals(source: ReplicateSource, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the weights of individuals drawn again, and the weight that each has when drawn once.
 
     Those without a weight are never drawn.

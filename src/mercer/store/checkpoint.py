@@ -27,7 +27,13 @@ from mercer.errors import (
 )
 from mercer.kernels.base import Kernel
 from mercer.points import over_parts
-from mercer.store.file import load_tree, passing, remove_abandoned, save_tree
+from mercer.store.file import (
+    load_tree,
+    not_saved,
+    remove_abandoned,
+    remove_at_end,
+    save_tree,
+)
 from mercer.store.packing import contents_digest, has_written_form
 
 if sys.platform == "win32":
@@ -62,14 +68,22 @@ class CheckpointFile:
 
     @contextmanager
     def alone(self) -> Iterator[CheckpointFile]:
-        """Be the only run that writes this file, until the end of the context or of the process."""
+        """Be the only run that writes this file, until the end of the context or of the process.
+
+        Where nothing can be written and no state is there to go on from, that is told at once.
+        """
         lock = self.path.with_name(f"{self.path.name}.lock")
-        handle = _locked(lock)
+        try:
+            handle = _locked(lock)
+        except OSError as error:
+            if not os.path.exists(self.path) and not os.path.exists(self.previous):
+                raise not_saved(self.path, error) from error
+            handle = None
         if handle is None:
             yield self
             return
         try:
-            with passing(lock):
+            with remove_at_end(lock):
                 self._remove_abandoned()
                 yield self
         finally:
@@ -114,7 +128,7 @@ class CheckpointFile:
             with suppress(OSError):
                 os.link(self.path, beside)
 
-        with passing(beside, keep_the_last):
+        with remove_at_end(beside, keep_the_last):
             try:
                 save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
             except NotSaved as error:
@@ -142,10 +156,7 @@ def _locked(path: Path) -> int | None:
     A process that ends, in whatever way, leaves no lock behind.
     """
     while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError:  # of which the first state that is kept will tell
-            return None
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             if sys.platform == "win32":
                 msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)

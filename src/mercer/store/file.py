@@ -162,7 +162,7 @@ def check_header(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
     size = os.fstat(file.fileno()).st_size
     start = file.read(PREFIX.size)
     if not start.startswith(MAGIC):
-        raise CorruptFile(f"{name} is not a model that mercer saved")
+        raise CorruptFile(f"{name} is not a file that mercer saved")
     if len(start) < PREFIX.size:
         raise CorruptFile(f"{name} was cut short")
     _, version, length, declared = PREFIX.unpack(start)
@@ -246,8 +246,13 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview
         _synchronise(target.parent)
     except (OSError, ValueError) as error:
         with _beginning:  # an end of the process that took the file away holds it for good
-            why = f"{path} could not be written, and is as it was before: {error}"
-        raise NotSaved(why) from error
+            pass
+        raise not_saved(path, error) from error
+
+
+def not_saved(path: str | os.PathLike[str], error: Exception) -> NotSaved:
+    """Return the error that says why a file could not be written."""
+    return NotSaved(f"{path} could not be written, and is as it was before: {error}")
 
 
 def _begun(folder: Path) -> tuple[int, Path]:
@@ -274,7 +279,7 @@ def _begun(folder: Path) -> tuple[int, Path]:
 
 
 @contextmanager
-def passing(path: Path, make: Callable[[], Any] | None = None) -> Iterator[None]:
+def remove_at_end(path: Path, make: Callable[[], Any] | None = None) -> Iterator[None]:
     """Have a file removed when a context ends, or the process that is interrupted in it."""
     with _beginning:
         _unfinished.add(path)
