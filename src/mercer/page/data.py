@@ -358,6 +358,10 @@ def _factor(name: str, labels: Array, rows: Array) -> Value:
     }
 
 
+CENTRED = 5
+"""Individuals at the centre that are named."""
+
+
 def _remarks(subject: Subject) -> list[str]:
     """Return what a reader must know before trusting the picture."""
     spectrum = subject.spectrum
@@ -384,7 +388,22 @@ def _remarks(subject: Subject) -> list[str]:
             f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
             "modulus, are negative and make no axis."
         )
+    said += _centred(subject)
     return said
+
+
+def _centred(subject: Subject) -> list[str]:
+    """Return who lies at the centre, as individuals do of whom no number was measured."""
+    if subject.distances is None:
+        return []
+    at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
+    if not len(at):
+        return []
+    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
+    return [
+        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
+        f"{'their' if are else 'its'} cos2 does not exist."
+    ]
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:

@@ -18,6 +18,7 @@ from mercer.data.missing import MISSING_LEVEL
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import (
+    AtBarycentre,
     InvalidInput,
     InvalidParameter,
     NotAvailable,
@@ -231,6 +232,8 @@ def collect_remarks() -> Iterator[list[str]]:
         warnings.simplefilter("always")
         yield remarks
     for found in caught:
+        if issubclass(found.category, AtBarycentre) and "individuals" in str(found.message):
+            continue  # the page names them itself, as its tables do
         if issubclass(found.category, ReadingWarning):
             remarks.append(str(found.message))
         else:
