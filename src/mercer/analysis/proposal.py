@@ -166,12 +166,12 @@ class Proposal:
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
             return standardise_kernel(given, self.points.matrix(), weights, self.scaled)
-        if not isinstance(given, Gaussian):
+        found = given.of_features(model.kernel_)
+        if found is None:
             raise InvalidParameter(
                 f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
                 f"distance, and {given} is no Gaussian: give gaussian(bandwidth=...)"
             )
-        found: Kernel = model.kernel_.gaussian(given.bandwidth)
         return found
 
 
