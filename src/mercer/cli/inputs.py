@@ -397,7 +397,9 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     )
 
 
-def weights_in(table: Table, args: Namespace, rows: Sequence[int] | None = None) -> Array | None:
+def weights_in(
+    table: Table, args: Namespace, rows: Sequence[int] | Array | None = None
+) -> Array | None:
     """Return the column of weights, None without one; no mean of others is put for a weight.
 
     ``rows`` are the numbers of the rows in the file, from 0, where they are some of it.
