@@ -145,10 +145,7 @@ def numbers_of(
         a = a.reshape(-1, 1)
     if a.ndim < 2:
         what = "a matrix with a row for each individual" if is_matrix else "a table of individuals"
-        raise InvalidInput(
-            f"{name} must be {what}, found shape {a.shape}. Reshape your data: "
-            f"{name}.reshape(1, -1) if it is one individual"
-        )
+        raise InvalidInput(f"{name} must be {what}, {_what_else(X, name)}")
     if a.ndim > 2:
         raise InvalidInput(f"{name} must be a table of two dimensions, found shape {a.shape}")
     for count, what in zip(a.shape, ("sample", "feature"), strict=True):
@@ -165,6 +162,22 @@ def numbers_of(
             "columns, or the Gram matrix with kernel='precomputed'"
         )
     return a
+
+
+def _what_else(X: Any, name: str) -> str:
+    """Return what stands in the place of a table, and how it becomes one."""
+    if isinstance(X, str | os.PathLike):
+        return f"found {str(X)!r:.80}; if that is a file, mercer.read({name}) reads it"
+    if isinstance(X, Mapping):
+        return f"found {type(X).__name__}; mercer.Table.of({name}) makes a table of columns by name"
+    if isinstance(X, Iterator):
+        return f"found {type(X).__name__}, which is read once; pass list({name})"
+    if X is None:
+        return "found None"
+    return (
+        f"found shape {np.shape(X)}. Reshape your data: {name}.reshape(1, -1) if it is one "
+        "individual"
+    )
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:

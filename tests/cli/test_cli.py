@@ -126,7 +126,7 @@ def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> Non
     told, why, doubt = answer.err.splitlines()
     held = "The table holds 12 columns of numbers, 2 of them set aside, and 1 factor"
     assert why.startswith(f"{held}: as asked, principal component")
-    assert doubt.startswith("doubt: axes 2 and 3 of the straight map are nearly equal in size")
+    assert doubt.startswith("doubt: axes 2 and 3 of the map are nearly equal in size")
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
 
 

@@ -309,11 +309,11 @@ def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
             is_named = True
     for name in identifiers:
         use = "ignored" if is_named or table.row_names is not None else "name"
-        yield _unless_active(Fate(name, use, COUNTED))
+        yield unless_active(Fate(name, use, COUNTED))
         is_named = True
 
 
-def _unless_active(fate: Fate) -> Fate:
+def unless_active(fate: Fate) -> Fate:
     """Return the fate of a column that looks like no measurement, and what makes it one."""
     other = Advice("active", [fate.name])
     return fate._replace(reason=f"{fate.reason}; {other} makes it a variable", advice=other)
@@ -337,7 +337,7 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
             why = f"it numbers the rows of each of {times} groups from {column.values[0]:g} on"
-            found.append(_unless_active(Fate(name, "supplementary", why)))
+            found.append(unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):
             dropped.append(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,11 +81,16 @@ class Asked:
         talk.say(f"{data.name}: {data.told()}")
         if proposal is None:
             return
+        doubted = {n for d in proposal.doubts for n in _made_active(d)}  # which tell of them
+        told: dict[str, list[str]] = {}
         for fate in proposal.fates:
             is_guessed = fate.use == "supplementary" and fate.advice is not None
             is_gone = fate.use in ("ignored", "name") and fate.name not in _known_roles(data)
-            if is_guessed or is_gone:
-                talk.say(f'{data.name}: "{fate.name}" is {USES[fate.use]}: {reason_of(fate)}')
+            if (is_guessed or is_gone) and fate.name not in doubted:
+                told.setdefault(f"{USES[fate.use]}: {reason_of(fate)}", []).append(fate.name)
+        for what, names in told.items():
+            verb = "is" if len(names) == 1 else "are"
+            talk.say(f"{data.name}: {quote_names(names)} {verb} {what}")
         talk.say(in_flags(proposal.sentence, proposal.advice))
 
 
@@ -99,6 +104,12 @@ USES = {
 def reason_of(fate: Fate) -> str:
     """Return why a column is used as it is, in the words of the command line."""
     return in_flags(fate.reason, () if fate.advice is None else (fate.advice,))
+
+
+def _made_active(doubt: Doubt) -> Sequence[str]:
+    """Return the columns that a doubt offers to make active."""
+    is_of_columns = doubt.advice is not None and doubt.advice.parameter == "active"
+    return doubt.advice.value if doubt.advice is not None and is_of_columns else ()
 
 
 def _known_roles(data: Data) -> set[str]:
@@ -154,7 +165,8 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         otherwise = "make the row active; or leave the column out with --drop"
         refuse_other_levels(passive, known, data.name, otherwise, data.passive_rows)
     used = proposal.active if proposal.reads_rows else None
-    data = replace(data, points=proposal.points, passive=passive, used=used)
+    weights = proposal.weights if data.weights is None else data.weights
+    data = replace(data, points=proposal.points, passive=passive, used=used, weights=weights)
     return Asked(data, model, proposal)
 
 
@@ -235,8 +247,6 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
         Line("comparing"),
     )
     there = [d for d in whole.doubts if d.map == "curved" and whole.curved is not None]
-    if there:
-        talk.say(f"doubt: {curved_briefs(there)}")
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
@@ -249,6 +259,8 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
             talk.warn(text)
         else:
             talk.say(f"doubt: {text}")
+    if there:
+        talk.say(f"doubt: {curved_briefs(there)}")
     return whole
 
 
@@ -266,6 +278,7 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
         "supplementary": proposal.used_as("supplementary"),
         "ignored": proposal.used_as("ignored"),
         "named_by": proposal.named_by,
+        "weighted_by": proposal.weighted_by,
         "columns": [
             {"name": fate.name, "use": fate.use, "reason": reason_of(fate)}
             for fate in proposal.fates

@@ -233,7 +233,8 @@ def with_roles(table: Table, roles: Mapping[str, Role]) -> Table:
         row_names=None if renames else table.row_names,
         notes=table.notes,
     )
-    return replace(found, supplementary=table.supplementary, imputed=table.imputed)
+    kept = ("supplementary", "imputed", "coloured")
+    return replace(found, **{name: getattr(table, name) for name in kept})
 
 
 MANY_ROWS, FEW_SAMPLES = 200, 4

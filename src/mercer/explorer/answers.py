@@ -87,7 +87,9 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     axes = None if count is None else min(count, proposal.most_axes)
     _refuse_alike(proposal)
     model = proposal.model(axes, **options)
-    follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    follows: dict[str, Any] = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    if proposal.weights is not None:
+        follows["sample_weight"] = proposal.weights
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
 

@@ -148,8 +148,8 @@ def _stress(model: Any) -> str:
 
 
 OF_STRINGS = (
-    "Sequences are alike that share many parts of this length; kernel=, on the command line "
-    "--kernel, compares them in another way."
+    "Sequences are alike that share many parts of this length; another kernel (--kernel) compares "
+    "them in another way."
 )
 """How to read a map of strings, and how to change what it is made of."""
 
