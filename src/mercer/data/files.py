@@ -302,9 +302,10 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
         return assemble_table(labels, values, roles=roles, row_names=index)
     if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
         return of_numbers(as_matrix(source, "the array").copy())
+    by_name = "; mercer.Table.of makes a table of columns by name"
     raise InvalidInput(
         f"read takes a path, a data frame, an annotated matrix or an array of numbers, found "
-        f"{type(source).__name__}"
+        f"{type(source).__name__}{by_name if isinstance(source, Mapping) else ''}"
     )
 
 
