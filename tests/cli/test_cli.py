@@ -1029,6 +1029,25 @@ def test_names_that_look_like_formulas_are_quoted_in_csv(run: Any, tmp_path: Pat
     assert b"-0.5" in csv_bytes({"x": [-0.5]})
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["report", IRIS, "--page", "x.html"], "--out"),
+        (["fit", IRIS, "--page", "x.html"], "`mercer report FILE --out page.html`"),
+        (["fit", IRIS, "--ncp", 5], "--rank"),
+        (["fit", IRIS, "--row.w", "w"], "--weights"),
+        (["fit", IRIS, "--quali.sup", "Species"], "--sup-cols"),
+        (["fit", IRIS, "--method", "hcpc"], "--clusters"),
+        (["cluster", IRIS], "`mercer fit FILE --clusters`"),
+        (["pca", IRIS], "`mercer fit FILE --method pca`"),
+        (["mca", IRIS], "`mercer fit FILE --method mca`"),
+    ],
+)
+def test_words_of_r_are_answered_with_ours(words: list[Any], meant: str, run: Any) -> None:
+    answer = run(*words)
+    assert (answer.code, f"did you mean {meant}?" in answer.err) == (2, True), answer.err
+
+
 # The guide
 
 

@@ -315,6 +315,8 @@ def test_a_page_of_our_own_is_written_anew_and_no_other_file_is(
     assert again.code == 0
     assert "data.html is overwritten, a page that mercer wrote before" in again.err
     assert b"data-old" not in page.read_bytes()
+    for _ in range(2):  # an example is there, although no file has its name
+        assert run("report", "numerals", "--permutations", 0).code == 0
     for mine in ("<!doctype html><title>mine</title>", "x" * 5000 + '<meta name="generator">'):
         page.write_text(mine)
         refused = run(data, "--permutations", 0)

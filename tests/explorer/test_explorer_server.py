@@ -439,6 +439,10 @@ def test_the_page_of_a_state_is_a_report(client: Client) -> None:
     assert found.headers["content-type"] == "application/octet-stream"
     assert b"<!doctype html>" in found.content[:20]
     assert b"mercer report iris.csv" in found.content
+    beside = {"state": {"against": "laplacian(bandwidth='median')"}}
+    page = client.ask("report", beside).content
+    assert b"Map to compare" in page
+    assert b"Straight map" not in page
 
 
 def test_hostile_names_are_text_in_answers(house: House) -> None:

@@ -308,9 +308,10 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
             f"a {type(source).__name__} of {len(source)} strings. A kernel PCA of strings is "
             "KernelPCA(kernel='string_spectrum(length=3)').fit(...)"
         )
+    by_name = "; mercer.Table.of makes a table of columns by name"
     raise InvalidInput(
         f"read takes a path, a data frame, an annotated matrix or an array of numbers, found "
-        f"{type(source).__name__}"
+        f"{type(source).__name__}{by_name if isinstance(source, Mapping) else ''}"
     )
 
 

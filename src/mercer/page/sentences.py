@@ -15,10 +15,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
 from mercer.factorial import CA
-from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel, parameters
-from mercer.kernels.metric import GaussianOf, Normalised
-from mercer.kernels.strings import StringSpectrum
 from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
 from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
@@ -38,8 +35,8 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     one = "row" if isinstance(subject.model, CA) else "individual"
     if made is None:
         done = f"{count_of(len(subject), one)}, {analysis(subject)}."
-        is_of_strings = isinstance(_unscaled(subject.kernel), StringSpectrum)
-        sentences = [f"{done} {OF_STRINGS}" if is_of_strings else done]
+        alike = "" if subject.kernel is None else _likeness(subject.kernel)
+        sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
@@ -147,15 +144,14 @@ def _stress(model: Any) -> str:
     return f"{name} {short(model.stress_)}{state}"
 
 
-OF_STRINGS = (
-    "Sequences are alike that share many parts of this length; another kernel (--kernel) compares "
-    "them in another way."
-)
-"""How to read a map of strings, and how to change what it is made of."""
+OTHERWISE = "another kernel (--kernel) compares them in another way"
+"""How to change what makes points alike."""
 
 
-def _unscaled(kernel: Kernel | None) -> Kernel | None:
-    return kernel.kernel if isinstance(kernel, Normalised) else kernel
+def _likeness(kernel: Kernel) -> str:
+    """Return which points are alike, of an operation on one kernel what that kernel says."""
+    inside = list(kernel.children().values())
+    return kernel.likeness or (_likeness(inside[0]) if len(inside) == 1 else "")
 
 
 def analysis(subject: Subject) -> str:
@@ -198,9 +194,8 @@ def method(subject: Subject) -> str:
         return METHODS[name]
     if subject.kernel is None:
         return name
-    if isinstance(subject.kernel, GaussianOf):
-        return "kernel PCA, Gaussian kernel"
-    is_named = not subject.kernel.children() and not subject.is_precomputed
+    is_alone = not subject.kernel.children() and not subject.is_precomputed
+    is_named = bool(subject.kernel.title) or is_alone
     return f"kernel PCA, {_title(subject.kernel)} kernel" if is_named else "kernel PCA"
 
 
@@ -233,15 +228,13 @@ def _read(given: Any) -> Kernel | None:
 def in_words(kernel: Kernel, given: Kernel | None) -> str:
     """Return a kernel and its parameters in words, with the rule that found a parameter.
 
+    >>> from mercer.kernels import StringSpectrum
     >>> in_words(StringSpectrum(3).normalised(), None)
     'normalised string spectrum kernel (length 3)'
     """
-    if isinstance(kernel, Normalised):
-        inner = given.kernel if isinstance(given, Normalised) else None
-        return f"normalised {in_words(kernel.kernel, inner)}"
-    if isinstance(kernel, GaussianOf):
-        width = kernel.bandwidth if isinstance(kernel.bandwidth, str) else short(kernel.bandwidth)
-        return f"Gaussian kernel of {_distance_in_words(kernel.kernel)} (bandwidth {width})"
+    if kernel.phrase:
+        inner = given.children().get("kernel") if type(given) is type(kernel) else None
+        return _filled(kernel.phrase, kernel, inner)
     columns = columns_read(kernel)
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
@@ -259,14 +252,31 @@ def in_words(kernel: Kernel, given: Kernel | None) -> str:
     return f"{_title(kernel)} kernel ({'; '.join(parts) if len(parts) > 1 else parts[0]})"
 
 
+def _filled(phrase: str, kernel: Kernel, given: Kernel | None = None) -> str:
+    """Return a phrase of a kernel with words for its parameters and the kernel inside."""
+    words = {name: _value_in_words(value) for name, value in kernel.fields().items()}
+    inside = kernel.children().get("kernel")
+    if inside is not None:
+        words["kernel"] = in_words(inside, given)
+        words["distance"] = _distance_in_words(inside)
+    return phrase.format_map(words)
+
+
+def _value_in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return count_of(len(value), "column")
+    return short(value) if isinstance(value, int | float) else clean(value, 60)
+
+
 def _distance_in_words(kernel: Kernel) -> str:
     """Return the distance between the features of a kernel in words.
 
+    >>> from mercer.kernels import ChiSquare
     >>> _distance_in_words(ChiSquare((0.25, 0.75)))
     'the χ² distance between profiles of 2 columns'
     """
-    if isinstance(kernel, ChiSquare):
-        return f"the χ² distance between profiles of {count_of(len(kernel.margins), 'column')}"
+    if kernel.distance_phrase:
+        return _filled(kernel.distance_phrase, kernel)
     columns = columns_read(kernel)
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
@@ -276,7 +286,7 @@ def _distance_in_words(kernel: Kernel) -> str:
 
 def _title(kernel: Kernel) -> str:
     words = snake(type(kernel).__name__).replace("_", " ")
-    return words.capitalize() if words in PEOPLE else words
+    return kernel.title or (words.capitalize() if words in PEOPLE else words)
 
 
 PEOPLE = (

@@ -20,7 +20,7 @@ from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.engines.held import given_back
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.estimator import is_yes, like_given, on_engine, one_of
+from mercer.estimator import is_yes, on_engine, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
@@ -28,6 +28,7 @@ from mercer.settings import number
 from mercer.svm.machines import Machine, read_share
 from mercer.svm.margins import Separator, separate_by_cost, separate_by_share
 from mercer.targets import one_each, read_labels
+from mercer.tensors import like_given
 
 FOLDS = 5
 """Parts of the points, each of which is decided from the others for probabilities."""

@@ -139,7 +139,7 @@ mercer.rail = (made) => {
   const isScaled = !["mca", "ca", "mds", "stress", "famd"].includes(made?.analysis);
   mercer.byId("scale-row").hidden = !isScaled || isPairs;
   mercer.byId("scale").checked = made ? made.scaled : state.scale !== false;
-  mercer.byId("axes").value = state.axes ?? "";
+  Object.assign(mercer.byId("axes"), { value: state.axes ?? "", placeholder: made?.analysis === "stress" ? "2" : "up to 10" });
   const lacks = (source?.columns ?? []).some((column) => column.missing);
   mercer.byId("missing-row").hidden = !lacks;
   mercer.byId("missing").value = state.missing;
