@@ -477,8 +477,10 @@ def test_arrays_are_tables_without_names(tmp_path: Path) -> None:
     np.savez(tmp_path / "odd.npz", a=X, b=X[:1])
     with pytest.raises(mc.errors.InvalidInput, match="one array, or columns of equal length"):
         read(tmp_path / "odd.npz")
-    with pytest.raises(mc.errors.InvalidInput, match="read takes a path, a data frame"):
+    with pytest.raises(mc.errors.InvalidInput, match="read takes a path, a data frame.*float$"):
         read(3.0)
+    with pytest.raises(mc.errors.InvalidInput, match="found dict; mercer.Table.of makes a table"):
+        read({"a": [1.0, 2.0]})
 
 
 def test_gzip_is_read_through(tmp_path: Path) -> None:
