@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -235,10 +236,11 @@ def test_duplicate_column_names_get_one_clear_message() -> None:
 def test_a_missing_value_of_a_frame_is_named() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0, None], "b": [1, 2, 3]})
-    with pytest.raises(mc.errors.InvalidInput, match="row 2, column 0"):
-        mc.PCA(1).fit(frame)
-    with pytest.raises(mc.errors.InvalidInput, match=r"column 0 \('a'\): <NA>"):
-        mc.PCA(1).fit(frame.astype({"a": "Int64"}))
+    for given in (frame, frame.astype({"a": "Int64"})):  # whose <NA> was told to be no number
+        with pytest.raises(mc.errors.InvalidInput, match="X, row 2, column 0 holds NaN"):
+            mc.PCA(1).fit(given)
+        with pytest.raises(mc.errors.InvalidInput, match=r"X, row 2, column 0 \('a'\) holds NaN"):
+            mc.KernelPCA(1).fit(given)
 
 
 def test_a_function_of_two_points_is_a_kernel() -> None:
@@ -723,3 +725,41 @@ def test_every_transformer_gives_data_frames_where_asked(name: str) -> None:
         warnings.simplefilter("ignore")
         assert isinstance(asked.fit_transform(points, *targets), pandas.DataFrame)
         assert isinstance(asked.transform(points), pandas.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "found None"),
+        ("data.csv", "found 'data.csv'; if that is a file, mercer.read(X) reads it"),
+        (Path("data.csv"), "found 'data.csv'; if that is a file, mercer.read(X) reads it"),
+        ({"a": [1.0, 2.0]}, "found dict; mercer.Table.of(X) makes a table of columns by name"),
+        (iter([[1.0], [2.0]]), "found list_iterator, which is read once; pass list(X)"),
+        (3.0, "found shape (). Reshape your data"),
+    ],
+)
+def test_what_is_no_table_is_named_as_what_it_is(given: Any, said: str) -> None:
+    """All of them were told that their shape is ()."""
+    with pytest.raises(mc.errors.InvalidInput, match=re.escape(f"a table of individuals, {said}")):
+        mc.PCA(2).fit(given)
+
+
+def test_a_label_that_pandas_lacks_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series(["a", pandas.NA, "b"], dtype="string")
+    with pytest.raises(mc.errors.InvalidInput, match="y, row 1 holds <NA>"):
+        mc.SVC().fit([[1.0], [2.0], [3.0]], labels)
+
+
+def test_strings_are_told_their_kernel_wherever_they_arrive() -> None:
+    words, kernel = ["petal", "metal", "kettle", "kernel"], "string_spectrum(length=3)"
+    for fit in (mc.KernelPCA(2).fit, mc.PCA(2).fit, mc.analyse):
+        with pytest.raises(InvalidInput, match=r"strings? .*kernel='string_spectrum\(length=3\)'"):
+            fit(words)
+    assert mc.KernelPCA(2, kernel=kernel).fit(words).n_components_ == 2
+    for name in ("spectrum", "spectrum_kernel"):
+        with pytest.raises(InvalidInput, match=r"is string_spectrum\(length=3\)"):
+            mc.kernel(name)
+    for module, name in ((mc, "StringKernel"), (mc.kernels, "Spectrum")):
+        with pytest.raises(AttributeError, match=r"is StringSpectrum\(length\)"):
+            getattr(module, name)

@@ -6,6 +6,8 @@ import copy
 import inspect
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +453,46 @@ def test_memory_is_that_of_the_group_of_processes(
     assert settings.machine_bytes() == most
     (root.parent / "memory.max").write_text("1")  # which is of nobody
     assert settings.machine_bytes() == most
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "hint"),
+    [
+        ("pictures", "scre", "; did you mean scree?"),
+        ("datasets", "load_iris", "; did you mean iris?"),
+        ("data", "Tabel", "; did you mean Table?"),
+        ("networks", "Netwrk", "; did you mean Network?"),
+        ("sklearn", "KernelPC", "; did you mean KernelPCA?"),
+        ("data", "zzyzx", ""),
+    ],
+)
+def test_an_unknown_name_of_a_package_is_told_what_was_meant(
+    package: str, name: str, hint: str
+) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(getattr(mc, package), name)
+    assert str(caught.value) == f"module 'mercer.{package}' has no attribute {name!r}{hint}"
+
+
+def test_scikit_learns_signatures_are_found_without_another_import() -> None:
+    """``mercer.sklearn`` was unknown, with the hint scikit_learn, unless it had been imported."""
+    code = "import mercer as mc; print(mc.sklearn.KernelRidge.__module__)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert told.stdout == "mercer.sklearn.regressors\n", told.stderr
+    assert "sklearn" in dir(mc)
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter", "hint"),
+    [
+        (mc.SVC(mc.Gaussian(1.0)), "kernel__gamma", "gamma is 1/(2·bandwidth²)"),
+        (mc.SVC(mc.Gaussian(1.0)), "kernel__bandwith", "did you mean bandwidth?"),
+        (mc.SVC("rbf"), "kernel__gamma", "kernel='rbf(gamma=0.5)'"),
+        (mc.SVC("rbf"), "kernel__bandwidth", "kernel=Gaussian(0.5)"),
+    ],
+)
+def test_an_unknown_parameter_of_a_kernel_in_a_grid_is_told_what_was_meant(
+    model: Any, parameter: str, hint: str
+) -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match=re.escape(hint)):
+        model.set_params(**{parameter: 2.0})

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-PACKAGES = ("regression", "rkhs")
+PACKAGES = ("regression", "rkhs", "sklearn")
 """Packages that have public names of their own beside those that stand here."""
 
 NAMESPACES = ("kernels", "errors", "networks", "results", "data")
@@ -57,15 +57,17 @@ def _version() -> str:
 def _in_a_namespace(name: str) -> object:
     """Return what has this name in a namespace, and say where it stands."""
     from mercer.display import warn  # only now: the import must cost nothing
-    from mercer.settings import no_attribute
+    from mercer.settings import no_attribute, public_names
 
-    for place in () if name.startswith("_") else NAMESPACES:
-        namespace = import_module(f"mercer.{place}")
-        value = getattr(namespace, name) if name in dir(namespace) else None
-        if getattr(value, "__module__", "").startswith("mercer."):  # not what it imports itself
+    if name.startswith("_"):
+        raise AttributeError(no_attribute(name, ()), name=name)
+    known = [*_homes(), *PACKAGES]
+    for place in NAMESPACES:
+        names = public_names(f"mercer.{place}")
+        if name in names:
             warn(f"mercer.{name} is mercer.{place}.{name}", DeprecationWarning)
-            return value
-    known = [*_homes(), *(n for place in NAMESPACES for n in dir(import_module(f"mercer.{place}")))]
+            return getattr(import_module(f"mercer.{place}"), name)
+        known += names
     raise AttributeError(no_attribute(name, known), name=name)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,6 @@ from mercer.estimator import (
     KernelModel,
     all_or_nothing,
     as_kernel,
-    like_given,
     on_engine,
 )
 from mercer.gram import Gram
@@ -27,6 +26,7 @@ from mercer.progress import Progress, follow_work
 from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, nonnegative, whole
 from mercer.targets import Origin, keep_points
+from mercer.tensors import like_given
 
 STORED_INDIVIDUALS = 5_000
 """Individuals whose two matrices are decomposed, which takes a minute for the most."""
@@ -147,6 +147,8 @@ class KernelCCA(Computing):
     ----------
     Bach and Jordan (2002), §3.2; Hardoon, Szedmak and Shawe-Taylor (2004), §4.
     """
+
+    is_of_the_host: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -404,9 +404,20 @@ def plain_array(x: Any, name: str) -> Array:
     try:
         a = np.asarray(x)
         # numpy makes text of numbers that stand beside text; as objects they remain what they are.
-        return np.asarray(x, dtype=object) if a.dtype.kind in "US" else a
+        return _plain_objects(np.asarray(x, dtype=object)) if a.dtype.kind in "USO" else a
     except ValueError as error:
         raise InvalidInput(_ragged(x, name)) from error
+
+
+def _plain_objects(a: Array) -> Array:
+    """Return objects with None for what pandas holds where a whole number is missing."""
+    is_gap = np.frompyfunc(lambda entry: type(entry).__name__ == "NAType", 1, 1)
+    gaps = np.asarray(is_gap(a), bool)
+    if not np.any(gaps):
+        return a
+    filled = a.copy()
+    filled[gaps] = None
+    return filled
 
 
 LAZY = {"dask": "compute", "polars": "collect", "narwhals": "collect"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import wraps
@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from array_api_compat import device as array_device
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
@@ -34,11 +33,8 @@ from mercer.check import (
     is_annotated,
     is_foreign,
     is_lazy,
-    namespace,
-    not_finite,
     number_array,
     plain_array,
-    refuse_lazy,
     refuse_non_finite,
     refuse_sparse,
 )
@@ -48,11 +44,11 @@ from mercer.data.frames import READING, of_layer, row_names
 from mercer.data.frames import rows as as_rows
 from mercer.display import Hinting, costly_names, warn
 from mercer.engines.cpu import engine_of, engine_word, using
-from mercer.engines.device import computes_there, faults_named
+from mercer.engines.device import faults_named
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, given_back, hold, to_host
-from mercer.errors import InvalidInput, InvalidParameter, NotANumber, OnProcessor
-from mercer.kernels.base import Kernel, Kind, parameters, with_parameters
+from mercer.engines.held import Held, hold, to_host
+from mercer.errors import InvalidInput, InvalidParameter, NotANumber
+from mercer.kernels.base import Kernel, parameters, with_parameters
 from mercer.kernels.given import FromFunction
 from mercer.kernels.text import kernel as parsed
 from mercer.points import (
@@ -69,6 +65,7 @@ from mercer.progress import Progress, follow_work
 from mercer.settings import advised, invalid_parameter, spelled, whole
 from mercer.settings import is_yes as is_yes
 from mercer.store import save
+from mercer.tensors import device_among, held_points, say_copied, through_host
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,14 +138,12 @@ def numbers_of(
     mercer.errors.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     a = plain_array(X, name)
-    if a.ndim == 1 and not is_matrix:
+    is_line = a.ndim == 1 and not is_matrix
+    if is_line:
         a = a.reshape(-1, 1)
     if a.ndim < 2:
         what = "a matrix with a row for each individual" if is_matrix else "a table of individuals"
-        raise InvalidInput(
-            f"{name} must be {what}, found shape {a.shape}. Reshape your data: "
-            f"{name}.reshape(1, -1) if it is one individual"
-        )
+        raise InvalidInput(f"{name} must be {what}, {_what_else(X, name)}")
     if a.ndim > 2:
         raise InvalidInput(f"{name} must be a table of two dimensions, found shape {a.shape}")
     for count, what in zip(a.shape, ("sample", "feature"), strict=True):
@@ -157,7 +152,7 @@ def numbers_of(
                 f"{name} has 0 {what}(s) (shape={a.shape}) while a minimum of 1 is required."
             )
     if a.dtype.kind == "O":
-        _refuse_objects(a, name, column_names(X))
+        _refuse_objects(a, name, column_names(X), is_line=is_line)
     a = number_array(a, name)
     if a.dtype.kind == "c" and not is_complex:
         raise InvalidInput(
@@ -165,6 +160,22 @@ def numbers_of(
             "columns, or the Gram matrix with kernel='precomputed'"
         )
     return a
+
+
+def _what_else(X: Any, name: str) -> str:
+    """Return what stands in the place of a table, and how it becomes one."""
+    if isinstance(X, str | os.PathLike):
+        return f"found {str(X)!r:.80}; if that is a file, mercer.read({name}) reads it"
+    if isinstance(X, Mapping):
+        return f"found {type(X).__name__}; mercer.Table.of({name}) makes a table of columns by name"
+    if isinstance(X, Iterator):
+        return f"found {type(X).__name__}, which is read once; pass list({name})"
+    if X is None:
+        return "found None"
+    return (
+        f"found shape {np.shape(X)}. Reshape your data: {name}.reshape(1, -1) if it is one "
+        "individual"
+    )
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -181,10 +192,18 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if names is None or callable(names) else tuple(str(name) for name in names)
 
 
-def _refuse_objects(a: Array, name: str, columns: tuple[str, ...] | None) -> None:
+def _refuse_objects(
+    a: Array, name: str, columns: tuple[str, ...] | None, *, is_line: bool = False
+) -> None:
     for (i, j), entry in np.ndenumerate(a):
         if entry is None or isinstance(entry, Number | np.bool_):
             continue
+        if is_line and isinstance(entry, str):
+            raise NotANumber(
+                f"{name}, row {i}: {entry!r:.60} is a string, where numbers are read. "
+                "A kernel PCA of strings is KernelPCA(kernel='string_spectrum(length=3)'); other "
+                "kernels of strings are in mercer.kernels"
+            )
         column = f"{j}" if columns is None else f"{j} ({columns[j]!r})"
         raise NotANumber(
             f"{name}, row {i}, column {column}: {entry!r} is not a number. The argument must be a "
@@ -364,6 +383,9 @@ class Model(Hinting, BaseEstimator):
 
     _called: ClassVar[Mapping[str, str]] = CALLED
 
+    is_of_the_host: ClassVar[bool] = True
+    """Whether arrays of other libraries than numpy are copied to the host before it reads them."""
+
     _costly: ClassVar[frozenset[str]] = frozenset()
     """Properties that are computed when they are asked for."""
 
@@ -375,6 +397,9 @@ class Model(Hinting, BaseEstimator):
         for name in set(READING) & set(vars(cls)):
             if isfunction(method := vars(cls)[name]):  # what is not always there says so itself
                 setattr(cls, name, of_layer(spelled(method)))
+        for name in {*READING, "inverse_transform"} & set(vars(cls)) if cls.is_of_the_host else ():
+            if isfunction(method := vars(cls)[name]):
+                setattr(cls, name, through_host(method))
 
     def _forget(self) -> None:
         """Drop what was computed when it was asked for: a model fitted again has other values."""
@@ -444,11 +469,17 @@ class Computing(Model):
 
     @contextmanager
     def _at_work(
-        self, progress: bool | Progress | None = None, what: str = "tiles"
+        self,
+        progress: bool | Progress | None = None,
+        what: str = "tiles",
+        given: Iterable[Any] = (),
     ) -> Iterator[Progress | None]:
-        """Compute on the model's engine, and follow the tiles, or what else is counted."""
+        """Compute on the model's engine, and follow the tiles, or what else is counted.
+
+        The device that is lost meanwhile is named by what was given.
+        """
         following = nullcontext() if progress is None else follow_work(progress, what)
-        with faults_named(), following as tell:
+        with faults_named(device_among(given)), following as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell
@@ -462,40 +493,10 @@ def on_engine(method: F) -> F:
 
     @wraps(method)
     def run(self: Any, *args: Any, **named: Any) -> Any:
-        with self._at_work(named.get("progress")):
+        with self._at_work(named.get("progress"), given=(*args, *named.values())):
             return method(self, *args, **named)
 
     return run  # type: ignore[return-value]
-
-
-def held_points(X: Any, kernel: Kernel) -> Held | None:
-    """Return points where they lie, examined; None where the host computes with them.
-
-    That is where torch is not installed, numbers are no real floating ones, or the kernel is not
-    positive definite or needs more than arrays. Of points on a GPU it is said.
-    """
-    refuse_lazy(X, "X")
-    is_real = namespace(X).isdtype(X.dtype, "real floating") and X.ndim == 2 and 0 not in X.shape
-    held = hold(X) if is_real and kernel.kind is Kind.POSITIVE and not kernel.is_costly else None
-    if held is None or not computes_there(kernel, held):
-        if "cuda" in (place := str(array_device(X))).lower():
-            warn(
-                f"the processor computes with a copy of X from {place}: the GPU supports real "
-                "numbers and positive definite kernels whose formulas compute with arrays, found "
-                f"{X.dtype} and the kernel {kernel}",
-                OnProcessor,
-            )
-        return None
-    wrong = held.first_not_finite()
-    if wrong is not None:
-        row, column, value = wrong
-        raise not_finite(value, "X", (row, column))
-    return held
-
-
-def like_given(values: Any, X: Any) -> Any:
-    """Return results for data as an array of its library, on its device and in its precision."""
-    return in_dtype_of(X, given_back(values, X))
 
 
 def stay_there(X: Any, hold: Callable[[Any], Any]) -> Any:
@@ -517,6 +518,7 @@ class KernelModel(Computing):
 
     kernel: Kernel | str | Callable[[Any, Any], Any]
     equivalents: ClassVar[Mapping[str, str]] = OF_KERNELS
+    is_of_the_host: ClassVar[bool] = False
     stays_on_device: ClassVar[bool] = False
     """Whether arrays of other libraries than numpy are computed with where they lie."""
 
@@ -549,6 +551,7 @@ class KernelModel(Computing):
         given = self._held(X)
         X = matrix_of(given)
         if kernel is not None and not kernel.reads_vectors:
+            say_copied(X, "X", type(self).__name__)
             X = as_numpy(X) if is_foreign(X) else X
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
             if len(points) == 0:
@@ -569,6 +572,8 @@ class KernelModel(Computing):
             if held is not None:
                 register(self, None, held, reset=reset)
                 return held
+        else:
+            say_copied(X, "X", type(self).__name__)
         table = numbers_of(X, is_complex=self._is_precomputed, is_matrix=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):
             with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused

@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -345,6 +345,14 @@ EQUIVALENTS: Mapping[str, str] = {
 """Names of scikit-learn's that mercer has under another name, and how the parameters relate."""
 
 
+OF_STRINGS = "StringSpectrum(length), of mercer.kernels, which counts the parts two strings share"
+
+FAMILIAR: Mapping[str, str] = dict.fromkeys(
+    ("StringKernel", "Spectrum", "SpectrumKernel"), OF_STRINGS
+)
+"""Names that nobody has, under which people look for a kernel."""
+
+
 REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")
 """Those of them that `mercer.sklearn` has, with scikit-learn's parameters."""
 
@@ -373,7 +381,7 @@ def no_attribute(name: str, known: Iterable[str], module: str = "mercer") -> str
     plain = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return plain
-    hint = advice(name, known, EQUIVALENTS)
+    hint = advice(name, known, {**EQUIVALENTS, **FAMILIAR})
     if name in EQUIVALENTS:
         hint = f"scikit-learn's {hint}"
     if name in REPLACED:
@@ -458,6 +466,31 @@ def advised(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **named)
 
     return constructor
+
+
+def hints_in(package: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a package: which of its names was meant by another.
+
+    >>> hints_in("mercer.datasets")("load_iris")
+    Traceback (most recent call last):
+    ...
+    AttributeError: module 'mercer.datasets' has no attribute 'load_iris'; did you mean iris?
+    """
+
+    def refuse(name: str) -> NoReturn:
+        known = [] if name.startswith("_") else public_names(package)
+        raise AttributeError(no_attribute(name, known, package), name=name)
+
+    return refuse
+
+
+def public_names(package: str) -> list[str]:
+    """Return the names of a package that are mercer's own, and not what it imports itself."""
+    names: dict[str, Any] = vars(import_module(package))
+    if "__all__" in names:
+        return list(names["__all__"])
+    homes = {name: getattr(value, "__module__", None) or "" for name, value in names.items()}
+    return [n for n, home in homes.items() if home.startswith("mercer.") and n[0] != "_"]
 
 
 def lazy_names(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 
 from mercer.check import (
     Array,
@@ -25,10 +26,12 @@ from mercer.check import (
     as_numpy,
     compute_lazy,
     is_foreign,
+    is_missing,
     real_array,
     refuse_non_finite,
     vectors,
 )
+from mercer.display import warn
 from mercer.engines.held import Held
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Kernel
@@ -121,6 +124,28 @@ def read_targets(y: Any, count: int, model: str) -> Array:
     return targets
 
 
+def one_each(values: Array, model: str) -> Array:
+    """Return what is observed of points as a line, from a column with a warning.
+
+    >>> one_each(np.ones((2, 3)), "A model")
+    Traceback (most recent call last):
+    ...
+    mercer.errors.InvalidInput: A model takes one value for each point, found y of shape (2, 3)
+    """
+    if values.ndim == 2 and values.shape[1] == 1:
+        # In scikit-learn's words, which users know.
+        warn(
+            "A column-vector y was passed when a 1d array was expected; pass y.ravel()",
+            DataConversionWarning,
+        )
+        return values[:, 0]
+    if values.ndim != 1:
+        raise InvalidInput(
+            f"{model} takes one value for each point, found y of shape {values.shape}"
+        )
+    return values
+
+
 def read_labels(y: Any, count: int, model: str) -> Array:
     """Return the labels of so many points: numbers, words or others that have an order.
 
@@ -138,8 +163,8 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     if labels.dtype.kind == "f":
         refuse_non_finite(labels, "y")
     for row, label in enumerate(labels.flat):
-        if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
-            missing = "None" if label is None else "NaN"
+        if is_missing(label):
+            missing = "NaN" if isinstance(label, float | np.floating) else str(label)
             raise InvalidInput(
                 f"y, {Row(row)} holds {missing}. Leave out what has no label", Row(row)
             )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidParameter
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, like_given, on_engine, one_of
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, one_of
 from mercer.fourier import random_fourier
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -20,6 +20,7 @@ from mercer.lowrank import Features as NystromMap
 from mercer.lowrank import nystrom
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of, whole
+from mercer.tensors import like_given
 
 LANDMARKS = ("pivoted", "kmeans", "uniform")
 """How landmarks are chosen."""
@@ -139,7 +140,7 @@ class NystromFeatures(Features):
         self.seed_ = seed_of(self.random_state)
         if isinstance(self.landmarks, str):
             one_of(self.landmarks, "landmarks", LANDMARKS)
-        with self._at_work(progress, "landmarks") as tell:
+        with self._at_work(progress, "landmarks", (X,)) as tell:
             kernel, points = self._points(X)
             gram = Gram(kernel, points)
             most = count if isinstance(self.landmarks, str) else len(self.landmarks)
@@ -231,7 +232,7 @@ class RandomFourierFeatures(Features):
         """Draw the frequencies, and sample the error; ``progress`` counts the pairs of points."""
         count = whole(self.n_frequencies, "n_frequencies", least=1)
         self.seed_ = seed_of(self.random_state)
-        with self._at_work(progress, "pairs") as tell:
+        with self._at_work(progress, "pairs", (X,)) as tell:
             kernel, points = self._points(X)
             gram = Gram(kernel, points)
             gram.refuse_features(2 * count)

@@ -168,7 +168,7 @@ def test_counts_that_may_be_measurements_are_offered_the_other_analysis(change: 
 
 def test_counts_with_missing_cells_are_offered_a_correspondence_analysis() -> None:
     table = counts().astype(float)
-    table.iloc[3, 2] = table.iloc[5, 4] = np.nan
+    table.iloc[3, 2] = table.iloc[5, 4] = table.iloc[7, 1] = np.nan
     for missing in ("mean", "pca"):
         found = propose(table, missing=missing)
         assert found.analysis == "pca"
@@ -177,6 +177,21 @@ def test_counts_with_missing_cells_are_offered_a_correspondence_analysis() -> No
         assert doubt.text.startswith("all cells that were measured are whole numbers")
     asked = propose(table, missing="mean", method="ca")  # what was put in is no fault of the file
     assert "counts" not in {doubt.kind for doubt in asked.doubts}
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")  # of few rows
+def test_columns_of_counts_with_gaps_are_beside_those_without() -> None:
+    table = counts().astype(float)
+    name = str(table.columns[2])
+    table.iloc[3, 2] = np.nan
+    found = propose(table, missing="mean")
+    assert (found.analysis, len(found.active)) == ("ca", 4)
+    (fate,) = [f for f in found.fates if f.use == "supplementary"]
+    assert (fate.name, fate.reason.startswith("some of its counts are missing")) == (name, True)
+    assert propose(table, missing="mean", active=[name]).analysis == "pca"
+    whole = mc.CA().fit(counts().drop(columns=name))
+    made = analyse(table, missing="mean", random_state=0).model
+    np.testing.assert_allclose(made.inertias_, whole.inertias_, rtol=1e-12)
 
 
 def test_the_sample_of_counts_is_what_was_counted() -> None:
@@ -233,17 +248,100 @@ def test_years_are_doubted_and_heights_between_1900_and_2100_are_not() -> None:
     table = pd.DataFrame({"year": RNG.integers(2007, 2010, 40), "a": RNG.normal(size=40)})
     doubts = [doubt for doubt in propose(table).doubts if doubt.kind == "time"]
     assert [doubt.where for doubt in doubts] == ["year"]
-    assert analyse(table, supplementary=["year"]).active == ("a",)
+    assert propose(table, supplementary=["year"]).active == ("a",)
     other = propose(table.rename(columns={"year": "height"})).doubts
     assert "time" not in {doubt.kind for doubt in other}
 
 
 def test_times_are_doubted_in_one_sentence() -> None:
-    table = pd.DataFrame({"a": RNG.normal(size=62), "Month": np.repeat([5, 6], 31)})
-    doubts = propose(table.assign(Day=np.tile(np.arange(1, 32), 2))).doubts
-    (told,) = [doubt for doubt in doubts if doubt.kind == "time"]
-    assert told.text.startswith('the columns "Month" and "Day" hold times')
-    assert told.advice == mc.errors.Advice("supplementary", ["Month", "Day"])
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame({"a": rng.normal(size=62), "hours": np.arange(62), "time": np.arange(62)})
+    (told,) = [doubt for doubt in propose(table).doubts if doubt.kind == "time"]
+    assert told.text.startswith('the columns "hours" and "time" hold times')
+    assert told.advice == mc.errors.Advice("supplementary", ["hours", "time"])
+
+
+def test_parts_of_a_date_are_set_aside_and_doubted_in_one_sentence() -> None:
+    rng = np.random.default_rng(6)
+    sizes = {name: rng.normal(size=62) for name in "ab"}
+    days = {"Month": np.repeat([5, 6], 31), "Day": np.tile(np.arange(1, 32), 2)}
+    table = pd.DataFrame({**sizes, **days, "survey_year": np.arange(62) % 3 + 2007})
+    found = propose(table)
+    assert found.active == ("a", "b")
+    assert found.used_as("supplementary") == ["Month", "Day", "survey_year"]
+    (told,) = found.doubts
+    assert told.text.startswith('the columns "Month", "Day" and "survey_year" say when a row was')
+    assert told.advice == mc.errors.Advice("active", ["Month", "Day", "survey_year"])
+    assert propose(table, active=["Day"]).active == ("a", "b", "Day")
+    assert propose(table[["a", "Day"]]).active == ("a", "Day")  # no map of one column
+    other = {"Month": [13] * 62, "Day": np.linspace(1, 31, 62), "survey_year": np.arange(62) % 9}
+    odd = pd.DataFrame({**sizes, **other})
+    assert propose(odd).active == ("a", "b", "Day", "survey_year")
+
+
+def test_years_that_differ_name_the_rows_without_names() -> None:
+    rng = np.random.default_rng(6)
+    series = pd.DataFrame({"year": np.arange(1947, 1963), "gnp": rng.normal(size=16)})
+    series["employed"] = rng.normal(size=16)
+    found = propose(Table.of({str(name): series[name].to_numpy() for name in series}))
+    assert found.points.row_names == tuple(str(year) for year in range(1947, 1963))
+    assert found.used_as("supplementary") == ["year"]  # and has its arrow in the circle
+    twice = propose(Table.of({str(n): np.r_[series[n], series[n]] for n in series}))
+    assert twice.points.row_names is None
+
+
+def test_codes_under_the_name_of_a_group_are_read_as_groups(told: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    measured = {f"m{k}": rng.normal(size=40) for k in range(3)}
+    table = pd.DataFrame({**measured, "target": np.arange(40) % 3})
+    found = analyse(table, random_state=0)
+    assert found.active == ("m0", "m1", "m2")
+    assert found.evidence is not None
+    assert [s.factor for s in found.evidence.separations] == ["target"]
+    assert found.doubts[0].kind == "codes"
+    assert found.doubts[0].text.endswith("active=['target'] reads it as a measurement")
+    assert "target" in analyse(table, active=["target"], random_state=0).active
+    for other in (np.arange(40) % 3 + 2, np.arange(40), np.arange(40) % 3 + 0.5):  # no codes
+        assert "target" in propose(table.assign(target=other)).active + tuple(
+            propose(table.assign(target=other)).used_as("name")
+        )
+    file, model = tmp_path / "d.csv", tmp_path / "m.mercer"
+    table.to_csv(file, index=False)
+    code, out, err = told("fit", str(file), "--out", str(model), "--json")
+    assert json.loads(out)["active"] == ["m0", "m1", "m2"]
+    assert err.count("--active target") == 1  # told once, as a doubt
+    code, out, err = told("project", str(model), str(file))
+    assert code == 0, err
+
+
+def test_a_total_is_doubted_and_a_copy_or_noise_is_not() -> None:
+    rng = np.random.default_rng(5)
+    parts = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    (told,) = [d for d in propose(parts.assign(sum=parts.sum(axis=1))).doubts if d.kind == "total"]
+    assert (told.where, told.advice) == ("sum", mc.errors.Advice("supplementary", ["sum"]))
+    assert "R² = 1.000" in told.text
+    assert "total" not in doubts(parts)
+    assert "total" not in doubts(parts.assign(twin=parts["a"] + 0.01 * rng.normal(size=60)))
+    few = pd.DataFrame(rng.normal(size=(8, 7)), columns=list("abcdefg"))  # R² of chance alone
+    assert "total" not in doubts(few)
+    points = propose(mercer.datasets.decathlon(), active=["Points"]).doubts
+    assert [d.where for d in points] == ["Points"]
+
+
+def test_counts_of_combinations_weight_the_rows() -> None:
+    cells = pd.MultiIndex.from_product([list("mf"), list("abc"), list("yn")])
+    seen = pd.DataFrame([*cells], columns=["sex", "dose", "ill"])
+    seen["Freq"] = [30, 9, 2, 70, 5, 8, 1, 40, 0, 20, 9, 3]
+    found = analyse(seen, random_state=0)
+    assert (found.analysis, found.weighted_by, found.ignored) == ("mca", "Freq", ("Freq",))
+    whole = seen.loc[seen.index.repeat(seen["Freq"]), ["sex", "dose", "ill"]]
+    np.testing.assert_allclose(
+        found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
+    )
+    assert propose(seen, active=["Freq"]).analysis == "famd"
+    heavy = seen.assign(Freq=[900, 3, 2, 4, 5, 3, 1, 4, 2, 5, 3, 400])  # of which rows are many
+    assert "individual" not in {doubt.kind for doubt in analyse(heavy, random_state=0).doubts}
+    assert propose(seen.assign(Freq=seen["Freq"] + 0.5)).weighted_by is None
 
 
 def test_report_takes_a_data_frame_and_an_analysis(tmp_path: Any) -> None:
@@ -639,9 +737,10 @@ def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> No
     rng = np.random.default_rng(4)
     measured = {f"m{k}": rng.normal(size=40) for k in range(3)}
     coded = pd.DataFrame({**measured, "target": np.arange(40) % 3})
-    assert "roles={'target': 'factor'} makes it a factor" in doubts(coded)["codes"]
-    assert "codes" not in doubts(coded.assign(target=coded["target"] + 0.5))
-    assert '"target" holds only 0, 1 and' in doubts(coded.assign(target=np.arange(40) % 2))["codes"]
+    coded = coded.rename(columns={"target": "dose"})
+    assert "roles={'dose': 'factor'} makes it a factor" in doubts(coded)["codes"]
+    assert "codes" not in doubts(coded.assign(dose=coded["dose"] + 0.5))
+    assert '"dose" holds only 0, 1 and' in doubts(coded.assign(dose=np.arange(40) % 2))["codes"]
     seen = pd.DataFrame(
         {
             "sex": list("mf") * 6,
@@ -649,7 +748,7 @@ def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> No
             "Freq": [3, 9, 2, 7, 5, 8, 1, 4, 6, 2, 9, 3],
         }
     ).drop_duplicates(["sex", "dose"])
-    assert '"Freq" seems to say how often' in doubts(seen)["weights"]
+    assert '"Freq" says how often it was seen' in doubts(seen)["weights"]
     assert "weights" not in doubts(seen.rename(columns={"Freq": "height"}))
 
 

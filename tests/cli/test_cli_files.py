@@ -315,6 +315,8 @@ def test_a_page_of_our_own_is_written_anew_and_no_other_file_is(
     assert again.code == 0
     assert "data.html is overwritten, a page that mercer wrote before" in again.err
     assert b"data-old" not in page.read_bytes()
+    for _ in range(2):  # an example is there, although no file has its name
+        assert run("report", "numerals", "--permutations", 0).code == 0
     for mine in ("<!doctype html><title>mine</title>", "x" * 5000 + '<meta name="generator">'):
         page.write_text(mine)
         refused = run(data, "--permutations", 0)
@@ -471,7 +473,7 @@ def test_a_file_whose_name_is_nearly_right_is_proposed(run: Any, tmp_path: Path)
             ["--method", "stress", "--loss", "sammon"],
             'D, row 2 ("y"), column 3 ("z"): Sammon',
         ),
-        ("n,a,b\nx,1,2\ny,4,-1\nz,3,1\n", ["--weights", "b"], 'is -1 at row 2 ("y"), the'),
+        ("n,a,b\nx,1,2\ny,4,-1\nz,3,1\n", ["--weights", "b"], 'is negative in row 2 ("y").'),
         (
             "n,a,b\nx,1,u\ny,2,v\nz,3,u\nw,4,v\ns,1,t\nr,5,u\n",
             ["--sup-rows", "s", "--method", "famd"],

@@ -187,3 +187,10 @@ def test_doubts_say_how_far_numbers_that_were_put_in_vary() -> None:
     assert 0.5 < spreads[1] < 1.2
     few = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
     assert imputed_spread(few) is None
+
+
+def test_numbers_of_rows_without_any_vary_as_the_column_does() -> None:
+    x = np.random.default_rng(1).standard_normal((40, 3))
+    x[[3, 9]] = np.nan
+    table = settled(Table.of({name: x[:, j] for j, name in enumerate("abc")}), "mean")
+    assert imputed_spread(table) == 1.0

@@ -13,6 +13,7 @@ import pytest
 
 import mercer as mc
 from mercer.engines.gpu import Gpu
+from mercer.engines.held import Held, to_host
 from tests.engines.test_gpu import KERNELS, V, X
 
 torch = pytest.importorskip("torch")
@@ -72,7 +73,8 @@ def test_26_signs_are_those_of_the_processor_whoever_asks(method: str) -> None:
     ):
         assert found.device == there.device
         assert found.dtype == there.dtype
-        np.testing.assert_allclose(found.cpu(), exact, rtol=0, atol=1e-5 * np.abs(exact).max())
+        gap = np.abs(to_host(Held(found)) - exact).max()
+        assert gap <= 1e-5 * np.abs(exact).max()
 
 
 def test_singles_stay_single_and_there() -> None:
@@ -80,6 +82,20 @@ def test_singles_stay_single_and_there() -> None:
     model = mc.KernelPCA(2, kernel=GAUSSIAN, method="exact").fit(there)
     for found in (model.transform(there), model.individuals_.cos2):
         assert (found.dtype, found.device) == (torch.float32, there.device)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mc.PCA(2), mc.ClassicalMDS(2, metric="euclidean"), mc.SmoothingSpline()],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_of_the_processor_say_so_and_return_tensors_there(model: Any) -> None:
+    x = X[:60, 0] if isinstance(model, mc.SmoothingSpline) else X[:60]
+    given = torch.as_tensor(x, dtype=torch.float32, device="cuda")
+    with pytest.warns(mc.errors.OnProcessor, match="a copy of . from cuda:0"):
+        model.fit(given, torch.sin(given))
+    found = (model.predict if isinstance(model, mc.SmoothingSpline) else model.transform)(given)
+    assert (found.dtype, found.device) == (torch.float32, given.device)
 
 
 def test_a_full_device_shrinks_its_tiles() -> None:

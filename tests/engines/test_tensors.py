@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
+import mercer.tensors
+from mercer.estimator import Model
 from mercer.solve import Saddle
 
 torch = pytest.importorskip("torch")
@@ -270,6 +273,106 @@ def test_iterations_of_a_ridge_run_where_the_points_lie(
     assert ours.gap_ <= 1e-7 * ours.objective_
     found = on_host(ours.predict(library.asarray(x[:9])))
     np.testing.assert_allclose(found, theirs.predict(x[:9]), rtol=0, atol=1e-6)
+
+
+FEW = X[:40]
+COUNTS = np.rint(np.abs(FEW) * 5.0) + 1.0
+DISTANCES = np.linalg.norm(FEW[:, None] - FEW, axis=2)
+GROUPS = {"first": ["x0", "x1"], "last": ["x2", "x3"]}
+HOSTED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
+    "PCA": (lambda: mc.PCA(4), FEW, ("transform", "fit_transform", "inverse_transform")),
+    "CA": (lambda: mc.CA(2), COUNTS, ("transform", "fit_transform")),
+    "FAMD": (lambda: mc.FAMD(2), FEW, ("transform", "fit_transform")),
+    "MCA": (lambda: mc.MCA(2), np.digitize(FEW, [1.0, 3.0]) * 1.0, ("transform", "fit_transform")),
+    "MFA": (lambda: mc.MFA(2, groups=GROUPS), FEW, ("transform", "fit_transform")),
+    "distances": (lambda: mc.ClassicalMDS(2), DISTANCES, ("transform", "fit_transform")),
+    "scaling of points": (
+        lambda: mc.ClassicalMDS(2, metric="euclidean"),
+        FEW,
+        ("transform", "fit_transform"),
+    ),
+    "stress": (
+        lambda: mc.StressMDS(2, metric="euclidean", n_starts=1, random_state=0),
+        FEW,
+        ("transform", "fit_transform"),
+    ),
+    "ordinal": (
+        lambda: mc.StressMDS(2, loss="ordinal", n_starts=1, random_state=0),
+        DISTANCES,
+        ("transform",),
+    ),
+    "spline": (lambda: mc.SmoothingSpline(), FEW[:, 0], ("predict", "confidence_band")),
+    "column of a spline": (lambda: mc.SmoothingSpline(penalty=1.0), FEW[:, :1], ("predict",)),
+}
+"""Models that the processor computes, their data, and methods that read such data."""
+
+
+def fitted(model: Any, x: Any, y: Any) -> Any:
+    return model.fit(x, y) if isinstance(model, mc.SmoothingSpline) else model.fit(x)
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_models_of_the_processor_return_arrays_like_the_data(name: str, library: Any) -> None:
+    make, x, methods = HOSTED[name]
+    y = np.sin(FEW[:, 0])
+    theirs = fitted(make(), x, y)
+    ours = fitted(make(), library.asarray(x), library.asarray(y))
+    for dtype in (library.float64, library.float32):
+        new = library.asarray(x, dtype=dtype)
+        for method in methods:
+            found = getattr(ours, method)(new)
+            exact = getattr(theirs, method)(on_host(new))
+            for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, exact)),
+                                  strict=True):  # fmt: skip
+                assert type(one) is type(new)
+                assert one.dtype == dtype
+                assert np.array_equal(on_host(one), other)
+            if method != "fit_transform":
+                assert type(getattr(ours, method)(x)) is type(exact)
+
+
+def test_every_model_is_asked_for_arrays_like_its_data() -> None:
+    every = {
+        name
+        for name in dir(mc)
+        if isinstance(kind := getattr(mc, name), type) and issubclass(kind, Model)
+    }
+    asked = {type(make()).__name__ for make, *_ in (*MODELS.values(), *HOSTED.values())}
+    assert every == asked | {"KernelPCA", "KernelCCA"}  # which have tests of their own
+
+
+@pytest.mark.parametrize(
+    ("model", "x"),
+    [
+        (mc.PCA(2), FEW),
+        (mc.ClassicalMDS(2), DISTANCES),
+        (mc.GaussianProcess(GAUSSIAN, noise_variance=0.1, optimise=False), FEW),
+        (mc.KernelPCA(2, kernel="precomputed"), FEW @ FEW.T),
+        (mc.KernelPCA(2, kernel=mc.FromFunction(np.dot)), FEW),
+    ],
+    ids=["PCA", "scaling", "process", "matrix", "function"],
+)
+def test_a_copy_of_an_array_on_a_gpu_is_said(
+    model: Any, x: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a GPU, an array there is one whose device is said to be one."""
+    y = np.sin(FEW[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mc.errors.OnProcessor)
+        model.fit(torch.from_numpy(x), y)
+    monkeypatch.setattr(mercer.tensors, "array_device", lambda _: "cuda:1")
+    with pytest.warns(mc.errors.OnProcessor, match=r"a copy of [XD] from cuda:1"):
+        model.fit(torch.from_numpy(x), y)
+
+
+def test_variables_and_columns_are_read_from_other_libraries(library: Any) -> None:
+    ours, wave = mc.PCA(2).fit(library.asarray(FEW)), np.sin(FEW[:, :2])
+    found: Any = ours.supplementary(variables=library.asarray(wave)).variables
+    exact: Any = mc.PCA(2).fit(FEW).supplementary(variables=wave).variables
+    assert np.array_equal(found.coordinates, exact.coordinates)
+    table = mc.CA(2).fit(library.asarray(COUNTS)).supplementary_columns(library.asarray(COUNTS))
+    expected = mc.CA(2).fit(COUNTS).columns_
+    np.testing.assert_allclose(table.coordinates, expected.coordinates, rtol=0, atol=1e-12)
 
 
 def test_views_of_two_libraries_are_correlated_alike(library: Any) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SCRIPT = """
@@ -93,9 +95,20 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def has_interpreter() -> bool:
+    """Whether triton's interpreter can count a loop to a bound that was computed.
+
+    Before 3.7 it takes int() of an array of one entry there, which numpy refuses since 2.4.
+    """
+    is_old = tuple(int(part) for part in version("triton").split(".")[:2]) < (3, 7)
+    return not (is_old and np.lib.NumpyVersion(np.__version__) >= "2.4.0")
+
+
 @pytest.mark.skipif(find_spec("triton") is None, reason="triton cannot be installed here")
 def test_compiled_products_are_right_in_the_interpreter() -> None:
     pytest.importorskip("torch")
+    if not has_interpreter():
+        pytest.skip("the interpreter of triton before 3.7 fails with numpy 2.4 and later")
     found = run(SCRIPT, TRITON_INTERPRET="1")
     assert found.stdout.strip() == "done", found.stderr[-2000:]
 

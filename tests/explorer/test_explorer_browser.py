@@ -20,6 +20,7 @@ import mercer as mc
 from mercer.explorer.live import RUNNING
 from mercer.explorer.source import Source
 from tests.browser import PATIENCE, Visit
+from tests.explorer.test_explorer_server import genes
 from tests.explorer.visits import SIZE, arrive, change, served, visit
 from tests.hostile import HOSTILE
 
@@ -63,6 +64,13 @@ def test_data_roles_kernel_and_bandwidth_change_what_is_shown(browser: Any, addr
         page.click("#undo")
         change(seen)
         assert column(seen, "Discus") == "active"
+        # A row is taken hold of anywhere but at its arrow, which stays small under the pointer.
+        page.locator('[data-column="Competition"]').hover()
+        held = """(item) => {
+            const { left, right, top, bottom } = item.getBoundingClientRect();
+            return document.elementFromPoint((left + right) / 2, (top + bottom) / 2).tagName;
+        }"""
+        assert page.locator('[data-column="Competition"]').evaluate(held) != "SELECT"
         page.keyboard.press("Control+z")
         change(seen)
         assert column(seen, "100m") == "active"
@@ -94,7 +102,11 @@ def test_the_slider_moves_the_map_and_the_spectrum_and_no_axis_flips(
         assert page.evaluate(bars) != before
         assert new != old
         assert sum(a * b for a, b in zip(new, old, strict=True)) > 0
-        assert "× the median" in page.inner_text("#bandwidth-shown")
+        assert "× median" in page.inner_text("#bandwidth-shown")
+        page.set_viewport_size({"width": 1024, "height": 768})
+        over = """() => mercer.byId("bandwidth-shown").getBoundingClientRect().right
+            - mercer.byId("bandwidth").getBoundingClientRect().right"""
+        assert page.evaluate(over) < 1
         slider.evaluate("(s) => s.dispatchEvent(new Event('change'))")
         change(seen)
         assert seen.ask("mercer.explorer.state.bandwidth") > 0
@@ -321,7 +333,7 @@ def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None
         page.click("#use")
         change(seen)
         assert seen.ask("mercer.explorer.state.kernel") == "gaussian(2) + 0.1 * linear()"
-        assert "× the median" in page.inner_text("#bandwidth-shown")
+        assert "× median" in page.inner_text("#bandwidth-shown")
         page.click("#usual")
         change(seen)
         assert page.inner_text("#bandwidth-shown").endswith(", the median")
@@ -333,6 +345,38 @@ def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None
         page.select_option("#against", label="Laplacian")
         change(seen)
         assert seen.texts("#figure-plane-1-2 h3")[0].startswith("Map to compare")
+
+
+def test_samples_in_columns_and_codes_of_groups_are_read_by_a_button(
+    browser: Any, empty: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "genes.csv"
+    path.write_bytes(genes())
+    with visit(browser, empty, "empty") as seen:
+        page = seen.page
+        page.set_input_files("#pick", path)
+        change(seen)
+        page.click("text=Map the columns")
+        change(seen)
+        assert page.inner_text("#file") == "genes.csv · 6 individuals"
+        assert page.input_value("#individuals") == "columns"
+        # Of more columns than a list holds, the others are found by their names.
+        assert page.locator("[data-use=active] .column").count() == 200
+        page.fill(".seek", "G249")
+        assert seen.texts("[data-use=active] .column .name") == ["G249"]
+        page.select_option("#individuals", "rows")
+        change(seen)
+        assert page.inner_text("#file") == "genes.csv · 250 individuals"
+        coded = "a,b,arm\n" + "".join(f"{i * 7 % 31},{i * i % 37},{i % 3}\n" for i in range(60))
+        path.write_text(coded)
+        page.set_input_files("#pick", path)
+        change(seen)
+        page.locator("button.kind[aria-label^=arm]").click()
+        change(seen)
+        assert column(seen, "arm") == "colour"
+        page.get_by_label("Use of arm").select_option("Read as numbers")
+        change(seen)
+        assert column(seen, "arm") == "active"
 
 
 def test_an_empty_page_takes_a_file_and_examples(browser: Any, empty: str, tmp_path: Path) -> None:

@@ -439,6 +439,10 @@ def test_the_page_of_a_state_is_a_report(client: Client) -> None:
     assert found.headers["content-type"] == "application/octet-stream"
     assert b"<!doctype html>" in found.content[:20]
     assert b"mercer report iris.csv" in found.content
+    beside = {"state": {"against": "laplacian(bandwidth='median')"}}
+    page = client.ask("report", beside).content
+    assert b"Map to compare" in page
+    assert b"Straight map" not in page
 
 
 def test_hostile_names_are_text_in_answers(house: House) -> None:
@@ -630,13 +634,13 @@ def measured(folder: Path) -> Path:
     """Write a table with gaps, an index, a constant, a text and two factors."""
     rng = np.random.default_rng(3)
     path = folder / "measured.csv"
-    lines = ["id,a,b,c,count,same,stage,site,note"]
+    lines = ["id,a,b,c,count,same,stage,site,note,grade"]
     for i in range(40):
         a, b, c = (f"{v:.3f}" for v in rng.normal(size=3) + [0, i / 10, i % 3])
         gap = "" if i in (4, 9) else b
         site = "" if i == 7 else "xyz"[i % 3]
         stage = f"s{i % 4}"
-        lines.append(f"r{i},{a},{gap},{c},{i + 1},5,{stage},{site},note {i % 37}")
+        lines.append(f"r{i},{a},{gap},{c},{i + 1},5,{stage},{site},note {i % 37},{1 + i % 5 // 2}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -663,6 +667,8 @@ STATES: dict[str, dict[str, Any]] = {
     },
     "compared": {"missing": "mean", "against": "laplacian(1.0)"},
     "map": {"missing": "mean", "method": "mds"},
+    "numbers as labels": {"missing": "mean", "factors": ["grade"], "uses": {"grade": "colour"}},
+    "columns": {"missing": "mean", "transposed": True},
 }
 
 
@@ -686,8 +692,8 @@ def test_code_and_command_make_the_same_analysis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    source = of_file(str(measured(tmp_path)))
     state = State.of({"missing": "drop", **STATES[case]})
+    source = of_file(str(measured(tmp_path))).read_as(state)
     made = analysis_of(straight_of(source, state), state)
     names: dict[str, Any] = {}
     lines = code_of(source, state).splitlines()
@@ -702,10 +708,56 @@ def test_code_and_command_make_the_same_analysis(
         return seen[-1]
 
     monkeypatch.setattr("mercer.cli.fits.completed", spied)
-    command = shlex.split(command_of(source, state))
-    assert command[0] == "mercer"
-    assert main([*command[1:], "--permutations", "0", "-q"]) == 0
+    commands = [shlex.split(one) for one in command_of(source, state).split(" && ")]
+    assert len(commands) == (1 if state.against is None else 2)
+    for command in commands:
+        assert command[0] == "mercer"
+        assert main([*command[1:], "--permutations", "0", "-q"]) == 0
     same_analysis(seen[0], made)
+    if state.against is not None:
+        other = names["other"].curved.kernel_
+        assert str(seen[1].curved.kernel_) == str(other)
+        assert (tmp_path / "other.html").exists()
+
+
+def genes(count: int = 250) -> bytes:
+    """Return the text of a table of genes in rows and samples in columns."""
+    rng = np.random.default_rng(5)
+    levels = rng.gamma(2.0, 2.0, (count, 1)) * np.exp(0.2 * rng.normal(size=(count, 6)))
+    lines = ["gene," + ",".join(f"sample {j + 1}" for j in range(6))]
+    lines += [f"G{i}," + ",".join(f"{v:.3f}" for v in row) for i, row in enumerate(levels)]
+    return "\n".join(lines).encode()
+
+
+def test_samples_that_stand_in_columns_are_mapped_by_what_is_offered(house: House) -> None:
+    client = Client(house)
+    client.ask("upload", params={"name": "genes.csv"}, content=genes())
+    found = client.analysis().json()
+    offered = [way for doubt in found["explorer"]["doubts"] for way in doubt["ways"]]
+    assert {"label": "Map the columns", "set": {"transposed": True}} in offered
+    assert all("mercer.read" not in doubt["text"] for doubt in found["explorer"]["doubts"])
+    turned = client.analysis(transposed=True).json()
+    assert turned["individuals"]["names"] == [f"sample {j + 1}" for j in range(6)]
+    assert [c["name"] for c in turned["explorer"]["columns"]] == [f"G{i}" for i in range(250)]
+    again = client.analysis().json()
+    assert len(again["individuals"]["names"]) == 250
+
+
+def test_numbers_that_code_groups_become_labels_by_what_is_offered(house: House) -> None:
+    client = Client(house)
+    rng = np.random.default_rng(6)
+    lines = [f"{a:.3f},{b:.3f},{i % 3 + 1}" for i, (a, b) in enumerate(rng.normal(size=(90, 2)))]
+    client.ask("upload", params={"name": "x.csv"}, content="\n".join(["a,b,arm", *lines]).encode())
+    found = client.analysis().json()
+    offered = [way for doubt in found["explorer"]["doubts"] for way in doubt["ways"]]
+    assert {"label": "Read as labels", "set": {"factors": ["arm"]}} in offered
+    read = client.analysis(factors=["arm"]).json()
+    column = next(c for c in read["explorer"]["columns"] if c["name"] == "arm")
+    assert (column["kind"], column["use"]) == ("factor", "colour")
+    colours = {c["name"]: c for c in read["individuals"]["colours"]}
+    assert colours["arm"]["levels"] == ["1", "2", "3"]
+    assert "too many to be labels" in client.analysis(factors=["a"]).json()["error"]
+    assert client.analysis(factors=["none"]).status_code == 422
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.ExchangeableAxes")
@@ -1277,3 +1329,19 @@ def test_the_command_refuses_what_it_cannot_serve(
     assert main(["serve", "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["host"] == "127.0.0.1"
     assert main(["serve", "--no-open", "--port", "70000"]) == 2
+
+
+def test_guesses_of_columns_are_those_of_an_analysis_and_outlive_a_change(tmp_path: Path) -> None:
+    file = tmp_path / "seen.csv"
+    cells = [f"{a},{b},{c}" for a in "mf" for b in "abc" for c in "yn"]
+    counts = [30, 9, 2, 70, 5, 8, 1, 40, 6, 20, 9, 3]
+    rows = (f"{cell},{count}" for cell, count in zip(cells, counts, strict=True))
+    file.write_text("sex,dose,ill,Freq\n" + "\n".join(rows) + "\n")
+    source = of_file(file)
+    straight = straight_of(source, State())
+    found = mc.analyse(mc.read(file), random_state=0)
+    assert found.weighted_by == "Freq"
+    np.testing.assert_allclose(straight.model.inertias_, found.model.inertias_, rtol=1e-12)
+    changed = straight_of(source, State(uses={"sex": "supplementary"}))
+    assert changed.proposal.active == ("dose", "ill")
+    assert changed.proposal.weighted_by == "Freq"

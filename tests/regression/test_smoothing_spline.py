@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.integrate import quad
 from scipy.interpolate import make_smoothing_spline
 from scipy.linalg import solveh_banded
@@ -809,3 +810,9 @@ def test_a_curve_refuses_by_row_what_is_no_number() -> None:
         penalty_path(mc.PCA().fit(np.eye(3)))
     with pytest.raises(InvalidInput, match="whatever its penalty"):
         penalty_path(mc.SmoothingSpline().fit([0.0, 1.0], [1.0, 2.0]))
+
+
+def test_sparse_columns_are_refused_by_name() -> None:
+    """It was a TypeError about an ambiguous length."""
+    with pytest.raises(mc.errors.InvalidInput, match="x is a sparse matrix"):
+        mc.SmoothingSpline().fit(sparse.csr_array(np.eye(4)), [1.0, 2.0, 3.0, 4.0])

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn import svm as libsvm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -871,3 +871,15 @@ def test_tubes_and_single_classes_are_stored(tmp_path: Any) -> None:
 )
 def test_tubes_and_single_classes_keep_the_protocol(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_a_column_of_targets_is_a_line_with_a_warning_and_several_are_refused() -> None:
+    x, y = np.linspace(0.0, 1.0, 9)[:, None], np.arange(9.0)
+    with pytest.warns(DataConversionWarning, match="pass y.ravel") as told:
+        found = mc.SVR().fit(x, y[:, None])
+    assert told[0].filename == __file__  # and not where scikit-learn found it
+    np.testing.assert_array_equal(found.predict(x), mc.SVR().fit(x, y).predict(x))
+    with pytest.raises(mc.errors.InvalidInput, match=r"SVR takes one value .* shape \(9, 2\)"):
+        mc.SVR().fit(x, np.column_stack([y, y]))
+    with pytest.raises(mc.errors.InvalidInput, match=r"SVC takes one value .* shape \(9, 2\)"):
+        mc.SVC().fit(x, np.column_stack([y > 4, y > 4]))

@@ -84,6 +84,7 @@ class Analysis(Shown):
     adds: str
     table: Any
     advice: tuple[Advice, ...] = ()
+    weighted_by: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     def _title(self) -> str:
@@ -141,7 +142,8 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     n_components : int, optional
         How many axes; up to 10 by default, 2 for maps of distances.
     active : names
-        Columns of numbers that are variables even where they look like numbers of rows.
+        Columns of numbers that are variables even where they look like numbers of rows, parts of
+        a date, codes of groups or counts of rows.
     supplementary : names
         Columns to be placed on the axes that others make.
     curved : Kernel or str, optional
@@ -154,7 +156,8 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     missing : str or mapping
         What to do with missing values, as in `mercer.read`: "drop", "mean", "pca", …
     sample_weight : array, optional
-        The weights of the individuals.
+        The weights of the individuals; by default those of a column that says how often each
+        combination of categories was seen.
     random_state : int or generator, optional
         The seed of permutations and landmarks.
     progress : bool or function, optional
@@ -183,6 +186,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         missing=missing,
         weights=weights,
     )
+    weights = proposal.weights if weights is None else weights
     seed = seed_of(random_state)
     options = {"random_state": seed} if proposal.analysis in ("kpca", "mds", "stress") else {}
     model = proposal.model(n_components, **options)
@@ -244,6 +248,7 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     ``kernel`` is that of the curved map, where it is not the usual one; ``curved`` is that map,
     where it is known already.
     """
+    weights = proposal.weights if weights is None else weights
     table = proposal.points if isinstance(proposal.points, Table) else None
     table = None if table is None else coloured_best(table, proposal, model)
     factors = _factors(table)
@@ -286,6 +291,7 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         adds="" if evidence is None else evidence.adds,
         table=proposal.points if table is None else table,
         advice=proposal.advice,
+        weighted_by=proposal.weighted_by,
         asked={**_asked(proposal, model, kernel), "random_state": random_state},
     )
 
@@ -400,8 +406,10 @@ def _doubts(
             if proposal.analysis == "pca":
                 found += of_size(Scores.of(model), active)
         is_kernel = proposal.analysis == "kpca"
-        counted = _counted(table) if table and proposal.analysis == "ca" else None
-        which = "curved" if is_kernel else "straight"
+        seen = proposal.weights  # how often, where a column says so
+        counted = None if seen is None else float(seen.sum())
+        counted = _counted(table) if table and proposal.analysis == "ca" else counted
+        which = "straight" if curved is not None else ""
         found += doubts_of(model, names, which=which, counted=counted)
         if curved is not None:
             found += doubts_of(curved, names, which="curved", counted=counted)
@@ -409,6 +417,8 @@ def _doubts(
         if kernel_model is not None:
             found += of_bandwidth(kernel_model.kernel_, _some(kernel_model))
         found += of_ellipses(None if table is None else table.colour)
+    if proposal.weighted_by is not None:  # a row is many individuals, and may well make an axis
+        found = [doubt for doubt in found if doubt.kind != "individual"]
     return found
 
 

@@ -31,6 +31,9 @@ IDENTIFIER = re.compile(
 )
 """Names of columns whose different whole numbers tell rows apart rather than measure them."""
 
+GAPS = "some of its counts are missing, and profiles need all"
+"""Why a column is beside a correspondence analysis."""
+
 COUNTED = "it numbers the rows and measures nothing"
 """What such a column does."""
 
@@ -223,6 +226,26 @@ def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
     return bool(is_wide and are_many and is_in_one_unit and np.all(cells.sum(axis=1) > 0))
 
 
+def counted_columns(
+    table: Table, columns: Sequence[Column], asked: frozenset[str]
+) -> tuple[Column, ...]:
+    """Return the columns of counts that cross categories, none if they do not.
+
+    Columns with gaps are not among them, as profiles need all counts, if most columns have none.
+
+    >>> tasks = {"wife": [156, 82, 12, 0], "both": [14, 15, 46, 153], "husband": [2, 75, 23, 6]}
+    >>> rows = ["laundry", "driving", "official", "holidays"]
+    >>> table = Table.of(tasks, row_names=rows)
+    >>> [c.name for c in counted_columns(table, [*table.columns()], frozenset())]
+    ['wife', 'both', 'husband']
+    """
+    whole = tuple(c for c in columns if not np.any(table.imputed.get(c.name, False)))
+    gaps = [c.name for c in columns if c not in whole]
+    if 2 * len(gaps) >= len(columns) or asked.intersection(gaps) or not are_counts(table, columns):
+        return ()
+    return whole if is_contingency(table, whole) else ()
+
+
 def _ends_with_unit(name: str) -> bool:
     """Whether the name of a column ends with a unit after another word.
 
@@ -309,11 +332,11 @@ def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
             is_named = True
     for name in identifiers:
         use = "ignored" if is_named or table.row_names is not None else "name"
-        yield _unless_active(Fate(name, use, COUNTED))
+        yield unless_active(Fate(name, use, COUNTED))
         is_named = True
 
 
-def _unless_active(fate: Fate) -> Fate:
+def unless_active(fate: Fate) -> Fate:
     """Return the fate of a column that looks like no measurement, and what makes it one."""
     other = Advice("active", [fate.name])
     return fate._replace(reason=f"{fate.reason}; {other} makes it a variable", advice=other)
@@ -337,7 +360,7 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
             why = f"it numbers the rows of each of {times} groups from {column.values[0]:g} on"
-            found.append(_unless_active(Fate(name, "supplementary", why)))
+            found.append(unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):
             dropped.append(name)

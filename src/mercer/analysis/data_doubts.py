@@ -10,8 +10,6 @@ from mercer.analysis.columns import (
     FEWEST_COUNTED,
     GROUP,
     MOST_CODES,
-    VARIABLES,
-    WEIGHT,
     are_counts,
     is_time,
     is_whole,
@@ -136,23 +134,6 @@ def words_doubt(table: Table) -> Iterator[Doubt]:
                 f"became a factor; {missing} takes that for missing and reads numbers"
             )
             yield Doubt("words", text, name, missing)
-
-
-def weights_doubt(table: Table) -> Iterator[Doubt]:
-    """Yield the column that counts how often each combination of factors was seen."""
-    columns = [c for c in table.columns() if c.role in VARIABLES]
-    numbers = [c for c in columns if c.role is Role.NUMBER]
-    factors = [c.values.tolist() for c in columns if c.role is Role.FACTOR]
-    if len(numbers) != 1 or len(factors) < 2 or not WEIGHT.fullmatch(numbers[0].name.strip()):
-        return
-    if is_whole(numbers[0].values) and len(set(zip(*factors, strict=True))) == len(table):
-        name = numbers[0].name
-        other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
-        text = (
-            f'each row is a different combination of categories, and "{name}" seems to say how '
-            f"often it was seen; {other} weights the rows by it"
-        )
-        yield Doubt("weights", text, name, other)
 
 
 def _is_code(column: Column) -> bool:

@@ -47,9 +47,9 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size. ``where`` names the axis, column or
-    individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen on
-    one, and ``brief`` what is seen there in few words.
+    missing, counts, codes, words, weights, samples, size, total. ``where`` names the axis, column
+    or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen
+    on one, and ``brief`` what is seen there in few words.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -84,7 +84,9 @@ def curved_briefs(doubts: Iterable[Doubt]) -> str:
 def doubts_of(
     model: Any, names: tuple[str, ...] | None, *, which: str, counted: float | None = None
 ) -> Iterator[Doubt]:
-    """Yield what misleads on the axes of a fitted model; ``which`` is the name of its map.
+    """Yield what misleads on the axes of a fitted model.
+
+    ``which`` says straight or curved where there are two maps, and nothing where there is one.
 
     ``counted`` is the total of a table of counts, whose sample are not its rows.
     """
@@ -93,6 +95,10 @@ def doubts_of(
     yield from of_individuals(scores, names, which)
     if scores.shares is not None:
         yield from of_axes(scores, which, counted)
+
+
+def _map(which: str) -> str:
+    return f"the {which} map" if which else "the map"
 
 
 def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> Iterator[Doubt]:
@@ -163,10 +169,10 @@ def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
     if bend >= BENT:
         yield Doubt(
             "arch",
-            f"on the {which} map axis 2 is an arch over axis 1 (a parabola explains "
+            f"on {_map(which)} axis 2 is an arch over axis 1 (a parabola explains "
             f"{percent(bend)} of it): the individuals follow one gradient, and axis 2 adds no "
             "second one",
-            f"{which} axis 2",
+            f"{which} axis 2".strip(),
             map=which,
             brief="axis 2 is an arch over axis 1",
         )
@@ -210,7 +216,7 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
             apart = Advice("supplementary_rows", [name], text="setting it aside")
             yield Doubt(
                 "individual",
-                f"{who} alone makes {percent(share)} of axis {k + 1} of the {which} map, so this "
+                f"{who} alone makes {percent(share)} of axis {k + 1} of {_map(which)}, so this "
                 f"axis mainly shows how it differs from the rest; {apart} draws the map of the "
                 "others",
                 name,
@@ -240,9 +246,9 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
     together = "two" if len(near) == 1 else "three"
     yield Doubt(
         "axes",
-        f"axes {axes} of the {which} map are nearly equal in size: with {sample}, another sample "
+        f"axes {axes} of {_map(which)} are nearly equal in size: with {sample}, another sample "
         f"could swap or rotate them, so read the {together} together",
-        f"{which} axes {axes}",
+        f"{which} axes {axes}".strip(),
         map=which,
         brief=f"another sample could swap or rotate axes {axes}",
     )

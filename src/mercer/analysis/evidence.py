@@ -154,6 +154,8 @@ class Evidence(Shown):
         """What the kernel adds, in a sentence or two."""
         alike = f"alignment {self.alignment:.2f}"
         p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        if self.p_value is not None and self.p_value > LEVEL:
+            p = f", which {self.individuals} points can reach by chance{p}"
         colour = next(iter(self.separations), None)  # of the individuals, which is judged first
         told = self.told
         if told is not None and colour is not None:
@@ -172,27 +174,32 @@ class Evidence(Shown):
                 f"({straight.silhouette:.2f}; {alike}): read both."
             )
         if self.verdict == "same":
-            known = "" if colour is None else f" and {_as_well(colour, 'separate')}"
+            known = "" if colour is None else f" and {_as_well(colour, is_one_map=True)}"
             return (
                 f"The kernel adds nothing: both maps show the same ({alike}{p}){known}. Read the "
                 "straight map."
             )
         known = ", and no factor tells which of the two to trust"
         if colour is not None:
-            known = f" that {_as_well(colour, 'separates')}"
+            known = f" that {_as_well(colour)}"
         return f"The kernel draws a different map ({alike}){known}: read the straight one first."
 
 
-def _as_well(groups: Separation, verb: str) -> str:
+def _as_well(groups: Separation, *, is_one_map: bool = False) -> str:
     """Return how groups part on the curved map where that is no gain, with both numbers.
 
-    >>> _as_well(Separation("sex", 0.6, 0.65, 0.01, 1), "separate")
+    ``is_one_map`` is whether the two maps were said to show the same.
+
+    >>> _as_well(Separation("sex", 0.6, 0.65, 0.01, 1), is_one_map=True)
     'separate the groups of "sex" about as well (straight 60 %, curved 65 %)'
+    >>> _as_well(Separation("sex", 0.6, 0.4, 0.01, 1), is_one_map=True)
+    'the curved one separates the groups of "sex" worse (straight 60 %, curved 40 %)'
     """
     gain = groups.curved - groups.straight
     how = "worse" if gain <= -GAIN else "no better than chance would" if gain >= GAIN else ""
     numbers = f"straight {percent(groups.straight)}, curved {percent(groups.curved)}"
-    return f'{verb} the groups of "{groups.factor}" {how or "about as well"} ({numbers})'
+    who = "separates" if not is_one_map else "the curved one separates" if how else "separate"
+    return f'{who} the groups of "{groups.factor}" {how or "about as well"} ({numbers})'
 
 
 def evidence_of(

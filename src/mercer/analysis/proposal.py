@@ -11,12 +11,14 @@ import numpy as np
 
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
+    GAPS,
     Fate,
+    counted_columns,
     in_order,
-    is_contingency,
     is_identifier,
     name_fates,
     sorted_out,
+    unless_active,
     with_names,
 )
 from mercer.analysis.data_doubts import (
@@ -27,10 +29,10 @@ from mercer.analysis.data_doubts import (
     imputed_doubt,
     profiles_doubt,
     samples_doubt,
-    weights_doubt,
     words_doubt,
 )
 from mercer.analysis.doubts import Doubt
+from mercer.analysis.guesses import guesses_of, named_by_years, total_doubt, with_codes
 from mercer.check import Array, worst_asymmetry
 from mercer.data.files import read
 from mercer.data.frames import rows as as_rows
@@ -65,8 +67,9 @@ class Proposal:
     """An analysis of data before it is made: which, of which columns, and why.
 
     ``points`` is what its model is fitted on: a table with the columns in their roles, or a matrix
-    of pairs. ``advice`` are the parameters of which the ``sentence`` speaks, ``identifiers`` the
-    columns of numbers that became names.
+    of pairs. ``advice`` are the parameters of which the ``sentence`` speaks. ``identifiers``
+    are the columns of numbers that became names, ``codes`` those that became factors, and
+    ``weighted_by`` is the one that says how often each row was seen, which are the ``weights``.
     """
 
     analysis: str
@@ -79,6 +82,9 @@ class Proposal:
     kernel: Kernel | str | None = None
     is_alone: bool = False
     identifiers: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    weighted_by: str | None = None
+    weights: Array | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     def used_as(self, use: str) -> list[str]:
@@ -100,6 +106,7 @@ class Proposal:
         """Return other rows of the same columns as the model reads them."""
         for name in self.identifiers:
             table = with_names(table, name)
+        table = with_codes(table, self.codes)
         table = table.without(set(table.names) - set(self.points.names))
         return table.with_supplementary(*self.points.supplementary)
 
@@ -159,12 +166,12 @@ class Proposal:
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
             return standardise_kernel(given, self.points.matrix(), weights, self.scaled)
-        if not isinstance(given, Gaussian):
+        found = given.of_features(model.kernel_)
+        if found is None:
             raise InvalidParameter(
                 f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
                 f"distance, and {given} is no Gaussian: give gaussian(bandwidth=...)"
             )
-        found: Kernel = model.kernel_.gaussian(given.bandwidth)
         return found
 
 
@@ -295,7 +302,14 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         table = with_names(table, name)
     for name in sorted(variables):
         table.column(name)  # which says where there is none
+    weighs = method in (None, "mca") and given is None and weights is None
+    guesses = guesses_of(table, variables, weighs=weighs)
+    table = named_by_years(with_codes(table, guesses.codes), guesses.dates)
+    counts = None if guesses.counted is None else table.column(guesses.counted).values
+    weights = counts if weights is None else weights
     held = sum(role is Role.NUMBER for role in table.roles)
+    table = table.with_supplementary(*guesses.dates)
+    table = table.without(() if guesses.counted is None else (guesses.counted,))
     table, beside = sorted_out(table, variables)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [
@@ -308,8 +322,12 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         )
     # Weights are of individuals, and units of measurements: who gives them has no counts.
     is_free = method is None and given is None and scale is None and weights is None
-    if is_free and not factors and is_contingency(table, numbers):
+    counted = counted_columns(table, numbers, variables) if is_free and not factors else ()
+    if counted:
         chosen = "ca"
+        gaps = [c.name for c in numbers if c not in counted]
+        table, numbers = table.with_supplementary(*gaps), [*counted]
+        beside += [unless_active(Fate(name, "supplementary", GAPS)) for name in gaps]
     else:
         chosen = "kpca" if given is not None else method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
@@ -321,17 +339,23 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *beside,
     )
     sentence, advice = sentence_of(table, made, method, held - len(numbers))
+    if weights is not None:
+        low, high = np.min(weights), np.max(weights)
+        sentence += f" The rows have weights, from {low:.3g} to {high:.3g}."
     return Proposal(
         chosen,
         table,
         made.is_scaled,
-        in_order(fates, table),
-        tuple(_doubts_of_data(table, made, is_asked=method is not None, weights=weights)),
+        in_order(guesses.explained(fates), table),
+        (*guesses.doubts(), *_doubts_of_data(table, made, method is not None)),
         sentence,
         advice,
         made.kernel_for(table, weights),
         method is not None or kernel is not None,
         named,
+        guesses.codes,
+        guesses.counted,
+        counts,
     )
 
 
@@ -357,20 +381,18 @@ def _with_passive(table: Table, made: Made) -> Table:
     return table.with_supplementary(*beside)
 
 
-def _doubts_of_data(
-    table: Table, made: Made, *, is_asked: bool, weights: Array | None
-) -> Iterator[Doubt]:
+def _doubts_of_data(table: Table, made: Made, is_asked: bool) -> Iterator[Doubt]:
     """Yield what the columns themselves give reason to doubt, whatever the axes are."""
     yield from imputed_doubt(table)
     if made.is_pca:
         yield from samples_doubt(table)
         yield from counts_doubt(table, made.numbers)
         yield from codes_doubt(made.numbers)
+        yield from total_doubt(made.numbers)
     if made.analysis == "ca":
         yield from profiles_doubt(table, made.numbers)
         yield from () if is_asked else guess_doubt()
     yield from words_doubt(table)
-    yield from weights_doubt(table) if weights is None else ()
     yield from column_doubts(made.active_columns)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import complete_analysis
-from mercer.analysis.choice import standardise_kernel
+from mercer.analysis.choice import NAMES, standardise_kernel
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import curved_briefs
 from mercer.analysis.proposal import AXES
@@ -20,7 +20,7 @@ from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_lev
 from mercer.cli.output import Talk
 from mercer.cli.progress import carry_out
 from mercer.data.matrices import SquareMatrix
-from mercer.data.table import Role, Table
+from mercer.data.table import Role, Table, quote_names
 from mercer.dimension.choose import RISK, Rule, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.errors import FewerAxes, Misleading
@@ -81,11 +81,16 @@ class Asked:
         talk.say(f"{data.name}: {data.told()}")
         if proposal is None:
             return
+        doubted = {n for d in proposal.doubts for n in _made_active(d)}  # which tell of them
+        told: dict[str, list[str]] = {}
         for fate in proposal.fates:
             is_guessed = fate.use == "supplementary" and fate.advice is not None
             is_gone = fate.use in ("ignored", "name") and fate.name not in _known_roles(data)
-            if is_guessed or is_gone:
-                talk.say(f'{data.name}: "{fate.name}" is {USES[fate.use]}: {reason_of(fate)}')
+            if (is_guessed or is_gone) and fate.name not in doubted:
+                told.setdefault(f"{USES[fate.use]}: {reason_of(fate)}", []).append(fate.name)
+        for what, names in told.items():
+            verb = "is" if len(names) == 1 else "are"
+            talk.say(f"{data.name}: {quote_names(names)} {verb} {what}")
         talk.say(in_flags(proposal.sentence, proposal.advice))
 
 
@@ -99,6 +104,12 @@ USES = {
 def reason_of(fate: Fate) -> str:
     """Return why a column is used as it is, in the words of the command line."""
     return in_flags(fate.reason, () if fate.advice is None else (fate.advice,))
+
+
+def _made_active(doubt: Doubt) -> Sequence[str]:
+    """Return the columns that a doubt offers to make active."""
+    is_of_columns = doubt.advice is not None and doubt.advice.parameter == "active"
+    return doubt.advice.value if doubt.advice is not None and is_of_columns else ()
 
 
 def _known_roles(data: Data) -> set[str]:
@@ -145,6 +156,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         weights=data.weights,
     )
     _refuse_unused(args, proposal.analysis)
+    proposal = _with_weights(proposal, data.weighted_by)
     model = proposal.model(args.rank, **_options(args, proposal.analysis))
     passive = None if data.passive is None else proposal.placed(data.passive)
     if passive is not None and proposal.reads_rows:
@@ -153,8 +165,16 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         otherwise = "make the row active; or leave the column out with --drop"
         refuse_other_levels(passive, known, data.name, otherwise, data.passive_rows)
     used = proposal.active if proposal.reads_rows else None
-    data = replace(data, points=proposal.points, passive=passive, used=used)
+    weights = proposal.weights if data.weights is None else data.weights
+    data = replace(data, points=proposal.points, passive=passive, used=used, weights=weights)
     return Asked(data, model, proposal)
+
+
+def _with_weights(proposal: Proposal, column: str | None) -> Proposal:
+    """Return a proposal that says which of its columns holds the weights of the rows."""
+    why = "it holds the weights of the rows"
+    fates = tuple(f._replace(reason=why) if f.name == column else f for f in proposal.fates)
+    return replace(proposal, fates=fates)
 
 
 def _refuse_labels(active: Iterable[str], table: Table) -> None:
@@ -227,8 +247,6 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
         Line("comparing"),
     )
     there = [d for d in whole.doubts if d.map == "curved" and whole.curved is not None]
-    if there:
-        talk.say(f"doubt: {curved_briefs(there)}")
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
@@ -241,22 +259,26 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
             talk.warn(text)
         else:
             talk.say(f"doubt: {text}")
+    if there:
+        talk.say(f"doubt: {curved_briefs(there)}")
     return whole
 
 
 def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     """Return the choice of an analysis as programs read it."""
     if found.proposal is None:
-        return {"analysis": found.analysis, "scaled": False}
+        return {"analysis": found.analysis, "weights": None, "scaled": False}
     proposal = found.proposal
     value: dict[str, Any] = {
         "analysis": proposal.analysis,
+        "weights": found.data.weighted_by,
         "scaled": proposal.scaled,
         "sentence": in_flags(proposal.sentence, proposal.advice),
         "active": list(proposal.active),
         "supplementary": proposal.used_as("supplementary"),
         "ignored": proposal.used_as("ignored"),
         "named_by": proposal.named_by,
+        "weighted_by": proposal.weighted_by,
         "columns": [
             {"name": fate.name, "use": fate.use, "reason": reason_of(fate)}
             for fate in proposal.fates
@@ -267,6 +289,20 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     value["doubts"] = [_doubt_value(doubt) for doubt in whole.doubts]
     value["evidence"] = None if whole.evidence is None else _evidence_value(whole.evidence)
     return value
+
+
+def heading(value: Mapping[str, Any]) -> str:
+    """Return what was computed of what, from the object of an answer.
+
+    >>> found = {"analysis": "pca", "scaled": True, "kernel": None, "weights": "w"}
+    >>> heading(found)
+    'Principal component analysis of standardised columns, rows weighted by "w"'
+    """
+    name, text = NAMES[value["analysis"]], value["kernel"] or ""
+    kernel = f" with {text if len(text) <= 72 else f'{text[:69]}...'}" if text else ""
+    scaled = " of standardised columns" if value["scaled"] and not kernel else ""
+    weighted = f", rows weighted by {quote_names([value['weights']])}" if value["weights"] else ""
+    return f"{name[0].upper()}{name[1:]}{kernel}{scaled}{weighted}"
 
 
 def _doubt_value(doubt: Doubt) -> dict[str, Any]:

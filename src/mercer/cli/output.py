@@ -267,10 +267,11 @@ def _refuse_page_names(args: Namespace, files: Sequence[str | None]) -> None:
 
 def _refuse_absent(args: Namespace) -> None:
     """Refuse names of data that are not there; what is wrong with one is told as it is read."""
-    from mercer.data.raw_files import regular  # only now: it is not needed to show help
+    from mercer.data.raw_files import regular  # only now: they are not needed to show help
+    from mercer.datasets.examples import EXAMPLES, NETWORKS
 
     for name in [args.data] if hasattr(args, "data") else args.files:
-        if name != "-" and not Path(name).exists():
+        if name not in ("-", *EXAMPLES, *NETWORKS) and not Path(name).exists():
             regular(name)
 
 

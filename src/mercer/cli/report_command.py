@@ -141,6 +141,8 @@ def as_read(args: Namespace, found: Asked) -> dict[str, Any]:
     supplementary = [*args.drop, *dropped, *taken_out]
     if proposal is not None and proposal.identifiers:
         given["roles"] = given.get("roles", {}) | dict.fromkeys(proposal.identifiers, "identifier")
+    if proposal is not None and proposal.codes:
+        given["roles"] = given.get("roles", {}) | dict.fromkeys(proposal.codes, "factor")
     if supplementary:
         given["supplementary"] = supplementary
     if args.memory:

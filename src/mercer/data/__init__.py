@@ -1,5 +1,7 @@
 """What users bring: tables with names and roles, matrices of pairs, graphs, arrays and files."""
 
+from typing import TYPE_CHECKING
+
 from mercer.data.annotated import annotate as annotate
 from mercer.data.annotated import from_anndata as from_anndata
 from mercer.data.files import read as read
@@ -17,3 +19,7 @@ from mercer.data.table import Role as Role
 from mercer.data.table import Table as Table
 from mercer.points import Paired as Paired
 from mercer.points import Rows as Rows
+from mercer.settings import hints_in
+
+if not TYPE_CHECKING:  # a checker of types would take every name to exist
+    __getattr__ = hints_in(__name__)

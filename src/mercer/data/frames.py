@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, is_annotated, members, refuse_lazy
+from mercer.check import Array, Points, as_numpy, is_annotated, is_foreign, members, refuse_lazy
 from mercer.data.assembly import number_names
 from mercer.data.table import Role, Table, as_column, as_labels
 from mercer.display import MOST_LINES
@@ -343,7 +343,7 @@ def _named(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
             raise InvalidInput(f"{what}: two columns have the same name; rename one") from error
     else:
         name = getattr(given, "name", None)
-        values = np.asarray(getattr(given, "values", given))
+        values = as_numpy(given if is_foreign(given) else getattr(given, "values", given))
         if values.ndim == 1:
             yield ("x0" if name is None else name), values
         elif values.ndim == 2:

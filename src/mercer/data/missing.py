@@ -249,7 +249,8 @@ def imputed_spread(table: Table) -> float | None:
     values = table.matrix().copy()
     for name in names:
         values[table.imputed[name], active.index(name)] = np.nan
-    known = values[~np.isnan(values).all(axis=1)]
+    is_lost = np.isnan(values).all(axis=1)
+    known = values[~is_lost]
     count = min(AXES, len(active) - 1)
     if count < 1 or len(known) < FEWEST_ROWS or np.isnan(values).all(axis=0).any():
         return None
@@ -259,7 +260,8 @@ def imputed_spread(table: Table) -> float | None:
         found = impute(known, count, tables=PLAUSIBLE, random_state=0)
     if found.spread is None or not np.all(deviations > 0.0):
         return None
-    return float(np.mean((found.spread / deviations)[found.is_missing]))
+    lost = np.ones(is_lost.sum() * len(active))  # numbers of rows of which nothing is known
+    return float(np.mean([*(found.spread / deviations)[found.is_missing], *lost]))
 
 
 def _with_labels(table: Table, names: list[str], policy: str) -> Table:

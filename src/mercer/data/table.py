@@ -376,7 +376,8 @@ class Table(Shown):
         return tuple(name for name, role in pairs if role is Role.NUMBER)
 
     def _known(self, names: Iterable[str]) -> None:
-        unknown = [name for name in names if name not in self.names]
+        known = frozenset(self.names)
+        unknown = [name for name in names if name not in known]
         if unknown:
             raise InvalidParameter(no_column(unknown, self.names))
 

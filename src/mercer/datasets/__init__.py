@@ -1,5 +1,7 @@
 """Small data sets for examples and tests: embedded facts, and points drawn from a seed."""
 
+from typing import TYPE_CHECKING
+
 from mercer.datasets.examples import alkanes as alkanes
 from mercer.datasets.examples import circles as circles
 from mercer.datasets.examples import decathlon as decathlon
@@ -11,3 +13,7 @@ from mercer.datasets.examples import planets as planets
 from mercer.datasets.examples import plants as plants
 from mercer.datasets.examples import swiss as swiss
 from mercer.datasets.examples import us_cities as us_cities
+from mercer.settings import hints_in
+
+if not TYPE_CHECKING:  # a checker of types would take every name to exist
+    __getattr__ = hints_in(__name__)

@@ -14,10 +14,10 @@ from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from mercer.check import Array, chunks, refuse_lazy
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
+from mercer.engines.lapack import one_blas_thread, pad_columns, strips_of
 from mercer.engines.tiles import Block, Rounding, Tiles, rounding
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
@@ -40,22 +40,8 @@ SMALL_ARRAY = 2**17
 """Below this many numbers a compiled loop gains less than it takes to load."""
 
 
-IN_PLACE, SHORTEST_STRIP = 10**6, 32
-"""Multiplications of a product up to which some BLAS read a matrix where it lies; a larger one
-copies it first, which takes as long as to multiply it by a dozen columns. Strips of a tile that are
-shorter than so many rows gain nothing."""
-
-READERS_IN_PLACE = ("SkylakeX", "Cooperlake", "SapphireRapids")
-"""Kernels of OpenBLAS, all for AVX-512, that do so."""
-
 _sessions = threading.local()
 """The pools of the sessions that a thread is in, by how many threads they have."""
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Return the handle of the linear algebra libraries, found once."""
-    return ThreadpoolController()
 
 
 def _precision(vectors: Any, tiles: Any) -> Any:
@@ -63,14 +49,6 @@ def _precision(vectors: Any, tiles: Any) -> Any:
     if tiles != np.float32:
         return vectors
     return np.complex64 if np.issubdtype(vectors, np.complexfloating) else np.float32
-
-
-def _padded(vectors: Array, dtype: Any) -> Array:
-    """Return the vectors with columns of zeros up to a multiple of four, which BLAS prefers."""
-    n, columns = vectors.shape
-    result = np.zeros((n, columns + -columns % 4), dtype)
-    result[:, :columns] = vectors
-    return result
 
 
 def _squares(weights: Array) -> Callable[[Array, Block], float]:
@@ -88,49 +66,6 @@ def _squares(weights: Array) -> Callable[[Array, Block], float]:
         return float(weights[block.rows] @ (np.abs(tile) ** 2) @ weights[block.columns])
 
     return weighted
-
-
-@cache
-def _reads_in_place() -> bool:
-    """Whether the BLAS of this machine multiplies small matrices without a copy of them."""
-    return any(library.get("architecture") in READERS_IN_PLACE for library in _blas().info())
-
-
-def _strips(shape: tuple[int, ...], columns: int) -> list[slice]:
-    """Cut the rows of a tile so that each strip is multiplied by the columns where it lies.
-
-    >>> sum(strip.stop - strip.start for strip in _strips((640, 640), 12))
-    640
-    """
-    length, inner = shape
-    rows = IN_PLACE // max(inner * columns, 1) // 8 * 8
-    if rows < SHORTEST_STRIP or not _reads_in_place():
-        return [slice(0, length)]
-    return list(chunks(length, rows))
-
-
-class _Limit:
-    """How many computations want BLAS to have one thread, in all threads of this process."""
-
-    lock = Lock()
-    count = 0
-    limiter: Any = None
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread until the last of those that asked for it has ended."""
-    with _Limit.lock:
-        if _Limit.count == 0:
-            _Limit.limiter = _blas().limit(limits=1, user_api="blas")
-        _Limit.count += 1
-    try:
-        yield
-    finally:
-        with _Limit.lock:
-            _Limit.count -= 1
-            if _Limit.count == 0:
-                _Limit.limiter.restore_original_limits()
 
 
 def _cores() -> int:
@@ -340,7 +275,7 @@ class Threads:
         if self.count in pools:
             yield pools[self.count]
             return
-        with _one_blas_thread(), ThreadPoolExecutor(self.count) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self.count) as pool:
             pools[self.count] = pool
             try:
                 yield pool
@@ -363,7 +298,7 @@ class Threads:
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
     ) -> tuple[Array, float]:
         n, _ = tiles.shape
-        operand = _padded(vectors, _precision(vectors.dtype, tiles.dtype))
+        operand = pad_columns(vectors, _precision(vectors.dtype, tiles.dtype))
         adjoint = np.ascontiguousarray(operand.conj().T) if tiles.is_symmetric else operand
         blocks = tiles.blocks()
         dtype = np.result_type(vectors.dtype, np.float64, tiles.dtype)
@@ -375,12 +310,12 @@ class Threads:
                 tile = tiles.tile(block)
                 is_used_twice = tiles.is_symmetric and not block.is_diagonal
                 images, right = total[block.rows], operand[block.columns]
-                for strip in _strips(tile.shape, right.shape[1]):
+                for strip in strips_of(tile.shape, right.shape[1]):
                     images[strip] += tile[strip] @ right
                 if is_used_twice:
                     # (V* K)* rather than K* V: a tile's columns lie far apart in memory.
                     images, left = total[block.columns], adjoint[:, block.rows]
-                    for strip in _strips(tile.T.shape, len(left)):
+                    for strip in strips_of(tile.T.shape, len(left)):
                         images[strip] += (left @ tile[:, strip]).conj().T
                 if square is not None:
                     squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
@@ -525,7 +460,7 @@ class Core(Threads):
         items: Sequence[Item],
         progress: Progress | None = None,
     ) -> list[T]:
-        with _one_blas_thread():
+        with one_blas_thread():
             return [copy_context().run(_compiled, work, iter(items))]
 
 

@@ -1,4 +1,4 @@
-"""LAPACK's work on square matrices, called so that Ctrl-C does not wait for it.
+"""LAPACK's work on square matrices, called so that Ctrl-C does not wait for it, and BLAS by strips.
 
 scipy's own wrappers hold the interpreter's lock until LAPACK returns, so that nothing else is heard
 meanwhile. numpy's let go of it, and so does `ctypes`, by which the other routines are called here.
@@ -9,21 +9,31 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from contextvars import copy_context
 from ctypes import CFUNCTYPE, PYFUNCTYPE, byref, c_char_p, c_int, c_void_p, py_object, pythonapi
 from functools import cache
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
 from scipy.linalg import cython_lapack
+from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array
+from mercer.check import Array, chunks
 
 T = TypeVar("T")
+
+IN_PLACE, SHORTEST_STRIP = 10**6, 32
+"""Multiplications of a product up to which some BLAS read a matrix where it lies; a larger one
+copies it first, which takes as long as to multiply it by a dozen columns. Strips of a tile that are
+shorter than so many rows gain nothing."""
+
+READERS_IN_PLACE = ("SkylakeX", "Cooperlake", "SapphireRapids")
+"""Kernels of OpenBLAS, all for AVX-512, that do so."""
 
 LONG = 1000
 """Matrices of fewer rows are decomposed before anybody could wish to stop it."""
@@ -170,3 +180,60 @@ def norm_bound(A: Array) -> float:
     4.0
     """
     return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the handle of the linear algebra libraries, found once."""
+    return ThreadpoolController()
+
+
+@cache
+def _reads_in_place() -> bool:
+    """Whether the BLAS of this machine multiplies small matrices without a copy of them."""
+    return any(library.get("architecture") in READERS_IN_PLACE for library in _blas().info())
+
+
+def strips_of(shape: tuple[int, ...], columns: int) -> list[slice]:
+    """Cut the rows of a tile so that each strip is multiplied by the columns where it lies.
+
+    >>> sum(strip.stop - strip.start for strip in strips_of((640, 640), 12))
+    640
+    """
+    length, inner = shape
+    rows = IN_PLACE // max(inner * columns, 1) // 8 * 8
+    if rows < SHORTEST_STRIP or not _reads_in_place():
+        return [slice(0, length)]
+    return list(chunks(length, rows))
+
+
+class _Limit:
+    """How many computations want BLAS to have one thread, in all threads of this process."""
+
+    lock = Lock()
+    count = 0
+    limiter: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread until the last of those that asked for it has ended."""
+    with _Limit.lock:
+        if _Limit.count == 0:
+            _Limit.limiter = _blas().limit(limits=1, user_api="blas")
+        _Limit.count += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.count -= 1
+            if _Limit.count == 0:
+                _Limit.limiter.restore_original_limits()
+
+
+def pad_columns(vectors: Array, dtype: Any) -> Array:
+    """Return the vectors with columns of zeros up to a multiple of four, which BLAS prefers."""
+    n, columns = vectors.shape
+    result = np.zeros((n, columns + -columns % 4), dtype)
+    result[:, :columns] = vectors
+    return result

@@ -87,7 +87,9 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     axes = None if count is None else min(count, proposal.most_axes)
     _refuse_alike(proposal)
     model = proposal.model(axes, **options)
-    follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    follows: dict[str, Any] = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
+    if proposal.weights is not None:
+        follows["sample_weight"] = proposal.weights
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
 
@@ -217,7 +219,7 @@ def answer(
             is_live=True,
         )
     shown: dict[str, Any] = {
-        **for_scripts(value),
+        **for_scripts(_with_titles(value, state, straight)),
         "explorer": {
             "sentence": spoken.sentence,
             "adds": made.adds,
@@ -241,20 +243,26 @@ def answer(
     if not people["has_names"] and len(people["names"]) > Limits.named_rows:
         shown["individuals"] = {**people, "names": len(people["names"])}
     shown["explorer"]["functions"] = _functions_of(made, straight)
-    titles = shown["titles"]
-    for name in [n for n in titles if n.startswith("plane-")] if state.against else []:
-        is_first = straight.is_whole
-        other = "curved" if is_first else name
-        titles[other] = titles[other].partition(": ")[2].join(["Map to compare: ", ""])
-        if is_first:
-            titles[name] = titles[name].replace("Straight map: ", "Map: ")
-        elif "scree" in titles:
-            titles["scree"] = "Inertia to compare"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         has_curved = made.curved is not None and not straight.is_whole
         nearest = face_axes(made.curved, made.model) if has_curved else made.model
         return shown, subject_of(nearest, straight.about or made.table)
+
+
+def _with_titles(value: dict[str, Any], state: State, straight: Straight) -> dict[str, Any]:
+    """Return the value of a page whose pictures say which map stands there to compare."""
+    panels = dict(value["panels"])
+    if state.against is None or "curved" not in panels:
+        return value
+    first = next(name for name in panels if name.startswith("plane-"))
+    of = {name: panels[name].title.partition(": ")[2] for name in (first, "curved")}
+    if straight.is_whole:
+        titles = {first: f"Map: {of[first]}", "curved": f"Map to compare: {of['curved']}"}
+    else:
+        titles = {first: f"Map to compare: {of[first]}", "scree": "Inertia to compare"}
+    told = {n: replace(panels[n], title=title) for n, title in titles.items() if n in panels}
+    return {**value, "panels": panels | told}
 
 
 def _shares(model: Any) -> list[float]:
@@ -450,7 +458,9 @@ def page_of(
                 clusters=state.classes,
                 tell=tell,
             )
-            value = with_sections(value, map_sections(made.model, value))
+            value = with_sections(
+                _with_titles(value, state, straight), map_sections(made.model, value)
+            )
             value |= {"view": view, "source": clean(source.name)}
             page = render_page(value, tell).encode()
             if len(page) <= PAGE.bytes:

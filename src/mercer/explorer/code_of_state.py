@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.data.graphs import GRAPHS
@@ -41,7 +41,8 @@ class Written:
         given: dict[str, Any] = {"method": state.method}
         if isinstance(data, Table):
             table, given = arrange_table(data, state, source.usual)
-            roles = dict.fromkeys(as_factors(data, state), Role.FACTOR.value)
+            factors = [*state.reading[1], *as_factors(data, state)]
+            roles = dict.fromkeys(factors, Role.FACTOR.value)
             roles |= dict.fromkeys(state.chosen("name"), Role.IDENTIFIER.value)
             lacks = lacks_values(data)
             known = dict(zip(table.names, table.roles, strict=True))
@@ -67,7 +68,7 @@ def maps_distances(data: Any, method: str | None) -> bool:
 
 
 def command_of(source: Source, state: State) -> str:
-    """Return the command that writes the report of a state.
+    """Return the command that writes the report of a state, and that of a map to compare.
 
     >>> table = Table.of({"x": [1.0, 2.0, 4.0], "y": [3.0, 5.0, 4.0]})
     >>> command_of(Source(table, "my data.csv", ""), State(scale=False, axes=2))
@@ -81,6 +82,8 @@ def command_of(source: Source, state: State) -> str:
         for value in map(str, values):
             words.extend([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 
+    if state.transposed:
+        words.append("--transpose")
     if "method" in given:
         add("--method", given["method"])
     if "scale" in given:
@@ -105,7 +108,10 @@ def command_of(source: Source, state: State) -> str:
         add("--curved", found.curved)
     if state.classes is not None and what == "report":
         add("--clusters", state.classes)
-    return shlex.join(words)
+    if state.against is None or what == "graphs":  # whose pages have one name
+        return shlex.join(words)
+    other = replace(state, kernel=state.against, bandwidth=None, against=None)
+    return f"{shlex.join(words)} && {command_of(source, other)} --out other.html"
 
 
 def is_number(data: Any, name: str) -> bool:
@@ -125,14 +131,15 @@ def code_of(source: Source, state: State) -> str:
     if isinstance(source.data, Networks):
         return _networks_code(source, state)
     data = source.code
-    if found.roles or found.lacks:
+    options = {
+        **({"transpose": True} if state.transposed else {}),
+        **({"roles": dict(found.roles)} if found.roles else {}),
+        **({"missing": "keep"} if found.lacks else {}),
+    }
+    if options:
         inner = data.removeprefix("mc.read(").removesuffix(")") if "mc.read(" in data else data
-        roles = f", roles={dict(found.roles)!r}" if found.roles else ""
-        data = (
-            f"mc.read({inner}{roles}, missing='keep')"
-            if found.lacks
-            else f"mc.read({inner}{roles})"
-        )
+        said = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        data = f"mc.read({inner}, {said})"
     lines = ["import mercer as mc", "", f"data = {data}"]
     gone = [*state.chosen("ignored"), *state.chosen("name")]
     if gone:

@@ -49,6 +49,12 @@ class Limits:
     named_rows: int = 20_000
     """Individuals above which the numbers of rows without names are left for the page to make."""
 
+    transposed_rows: int = 50_000
+    """Rows of a table above which its columns are not made individuals."""
+
+    labels: int = 60
+    """Different numbers of a column above which they are not read as labels of groups."""
+
     sliding: int = 20_000
     """Individuals up to which a preview of the map follows the slider."""
 

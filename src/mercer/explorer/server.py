@@ -386,7 +386,9 @@ class Desk:
             with quiet():
                 straight = study.straight_map(state, tell)
                 curved = study.exact_map(state) if state.exact else None
-                found, subject = _answers().answer(study.data, state, straight, tell, curved)
+                found, subject = _answers().answer(
+                    study.read_as(state), state, straight, tell, curved
+                )
                 return _embedded(found), subject
 
         # What nobody waits for any more leaves the map that is shown.
@@ -473,7 +475,7 @@ class Desk:
 
         def work(_: Progress) -> Any:
             with quiet():
-                return import_module("mercer.explorer.verdict").verdict(text, study.source)
+                return import_module("mercer.explorer.verdict").verdict(text, study.shown)
 
         return await self._worked(request, visitor, "kernel", work)
 
@@ -488,7 +490,9 @@ class Desk:
             with quiet():
                 straight = study.straight_map(state, tell)
                 curved = study.exact_map(state) if state.exact else None
-                page: bytes = _answers().page_of(study.data, state, straight, tell, view, curved)
+                page: bytes = _answers().page_of(
+                    study.read_as(state), state, straight, tell, view, curved
+                )
                 return page
 
         page = await self._worked(request, visitor, "report", work)

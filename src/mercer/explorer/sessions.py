@@ -120,11 +120,14 @@ class Study:
     subject: Subject | None = None
     drawn: Array | None = None
     refined: tuple[str, KernelPCA] | None = None
+    read: tuple[Any, Source] | None = None
 
     @property
     def bytes(self) -> int:
         """About how much memory the data of a visitor take, 0 where they share them."""
-        return self.source.bytes if self.source is not None and self.is_own else 0
+        own = self.source.bytes if self.source is not None and self.is_own else 0
+        is_other = self.read is not None and self.read[1] is not self.source
+        return own + (self.read[1].bytes if self.read is not None and is_other else 0)
 
     @property
     def data(self) -> Source:
@@ -133,6 +136,18 @@ class Study:
             raise MercerError("there are no data yet: open a file first")
         return self.source
 
+    @property
+    def shown(self) -> Source | None:
+        """The data as they were read last."""
+        return self.source if self.read is None else self.read[1]
+
+    def read_as(self, state: State) -> Source:
+        """Return the data as a state reads them, read so once."""
+        known = self.read
+        if known is None or known[0] != state.reading:
+            known = self.read = state.reading, self.data.read_as(state)
+        return known[1]
+
     def straight_map(self, state: State, tell: Progress | None = None) -> Straight:
         """Return the straight map of a state, made once."""
         from mercer.explorer.answers import straight_of
@@ -140,7 +155,7 @@ class Study:
         key = self.data.straight(state).key
         found = self.straight.pop(key, None)
         if found is None:
-            found = straight_of(self.data, state, tell)
+            found = straight_of(self.read_as(state), state, tell)
         self.straight[key] = found  # the last that was asked for
         while len(self.straight) > Limits.kept_maps:
             self.straight.popitem(last=False)

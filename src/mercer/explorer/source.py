@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from mercer.data import read
-from mercer.data.assembly import number_names
+from mercer.data.assembly import number_names, transpose_table, with_roles
 from mercer.data.graphs import GRAPHS, Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table
 from mercer.datasets.examples import NETWORKS, example, is_example, networks_folder
-from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
+from mercer.errors import InvalidInput, InvalidParameter, MercerError, TooLarge, UnreadableFile
 from mercer.explorer.limits import Limits
 from mercer.explorer.networks import Networks, networks_of
 from mercer.explorer.sessions import quiet
 from mercer.explorer.state import State, usual_uses
+from mercer.page.safe_text import clean
 from mercer.progress import Progress
 
 Data = Table | SquareMatrix | Sequences | Networks
@@ -61,6 +62,30 @@ class Source:
             return "distances" if self.data.is_distance else "similarities"
         return type(self.data).__name__.lower()
 
+    def read_as(self, state: State) -> Source:
+        """Return the data as a state reads them: numbers as labels, or columns as individuals.
+
+        >>> table = Table.of({"s1": [1.0, 2.0, 1.0], "s2": [3.0, 4.0, 3.0]})
+        >>> Source(table, "x", "").read_as(State(factors=["s1"])).data.column("s1").levels
+        ('1', '2')
+        >>> Source(table, "x", "").read_as(State(transposed=True)).data.row_names
+        ('s1', 's2')
+        """
+        is_transposed, factors = state.reading
+        table = self.data
+        if not isinstance(table, Table) or not (is_transposed or factors):
+            return self
+        if is_transposed:
+            if len(table) > Limits.transposed_rows:
+                raise TooLarge(
+                    f"the columns of at most {Limits.transposed_rows:,} rows are mapped on a page, "
+                    f"and there are {len(table):,}"
+                )
+            return replace(self, data=transpose_table(table))
+        for name in factors:
+            _refuse_measurements(table, name)
+        return replace(self, data=with_roles(table, dict.fromkeys(factors, Role.FACTOR)))
+
     def straight(self, state: State) -> State:
         """Return what of a state decides the straight map, or the only one."""
         return state.straight if isinstance(self.data, Table | SquareMatrix) else state.whole
@@ -75,6 +100,18 @@ class Source:
         if isinstance(self.data, Networks):
             return self.data.bytes
         return int(self.data.numbers.nbytes) + 64 * len(self.data) * len(self.data.labels)
+
+
+def _refuse_measurements(table: Table, name: str) -> None:
+    """Refuse to read a column as labels that has as many values as measurements have."""
+    if name not in table.names:
+        raise InvalidParameter(f"the table has no column {name!r:.80}")
+    count = len(np.unique(table.column(name).values)) if name not in table.labels else 0
+    if count > Limits.labels:
+        raise InvalidInput(
+            f"“{clean(name)}” has {count:,} different values, too many to be labels of groups: at "
+            f"most {Limits.labels} are read so"
+        )
 
 
 def source_of(body: bytes, name: str, tell: Progress) -> Source:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -45,7 +45,8 @@ class State:
     of ``kernel``. Of what is None the analysis decides. ``against`` is a second kernel, whose map
     then stands in the place of the straight one. ``exact`` asks for a curved map of all individuals
     where it would be made on landmarks. ``classes`` is how many classes are made, where that is
-    not what their tree suggests.
+    not what their tree suggests. ``factors`` are columns of numbers that are read as labels of
+    groups; where the table is ``transposed``, its columns of numbers are the individuals.
 
     >>> State.of({"kernel": "linear()", "axes": 3}).axes
     3
@@ -65,6 +66,8 @@ class State:
     against: str | None = None
     exact: bool = False
     classes: int | None = None
+    factors: Sequence[str] = ()
+    transposed: bool = False
 
     @classmethod
     def of(cls, value: Any) -> State:
@@ -76,6 +79,7 @@ class State:
             raise InvalidParameter(f"a state has no part {min(map(str, unknown))!r:.60}")
         found = cls(**value)
         found._check()
+        found._check_reading()
         return found
 
     def _check(self) -> None:
@@ -93,8 +97,6 @@ class State:
             )
         if self.scale is not None and not isinstance(self.scale, bool):
             raise InvalidParameter(f"scale must be true, false or null, found {self.scale!r:.60}")
-        if not isinstance(self.exact, bool):
-            raise InvalidParameter(f"exact must be true or false, found {self.exact!r:.60}")
         for text in (self.kernel, self.against or ""):
             if not isinstance(text, str) or len(text) > LONGEST:
                 raise InvalidParameter(f"a kernel is written in at most {LONGEST:,} characters")
@@ -115,6 +117,17 @@ class State:
                 f"missing must be one of {', '.join(WAYS)}, found {self.missing!r:.60}"
             )
 
+    def _check_reading(self) -> None:
+        for part in ("exact", "transposed"):
+            if not isinstance(getattr(self, part), bool):
+                raise InvalidParameter(
+                    f"{part} must be true or false, found {getattr(self, part)!r:.60}"
+                )
+        factors = self.factors
+        is_list = isinstance(factors, list | tuple) and len(factors) <= MOST_COLUMNS
+        if not is_list or not all(isinstance(name, str) for name in factors):
+            raise InvalidParameter(f"factors must be a list of columns, found {factors!r:.60}")
+
     @property
     def straight(self) -> State:
         """What decides the straight map of a table: all but the kernel."""
@@ -124,6 +137,11 @@ class State:
     def whole(self) -> State:
         """What decides the map of sequences and networks, which a kernel makes."""
         return replace(self, against=None, exact=False, classes=None)
+
+    @property
+    def reading(self) -> tuple[bool, tuple[str, ...]]:
+        """How the table is read, where that is not as it stands: what its own columns say."""
+        return (True, ()) if self.transposed else (False, tuple(self.factors))
 
     @property
     def key(self) -> str:

@@ -25,7 +25,8 @@ SAYS: dict[str, Any] = {
     "method": lambda value: f"the method {value}",
     "supplementary": lambda value: "moving it to “supplementary”",
     "active": lambda value: "moving it to “active”",
-    "transpose": lambda value: "mercer.read(…, transpose=True)",
+    "transpose": lambda value: "“individuals: columns”",
+    "roles": lambda value: "“read as labels”",
     "kernel": lambda value: "another kernel" if value == "…" else "the usual kernel",
 }
 """Parameters of an analysis in the words of the page."""
@@ -44,7 +45,7 @@ def refused_uses(columns: Sequence[dict[str, Any]], state: State) -> list[str]:
         if asked == "colour" and column["kind"] == "number" and use == "colour":
             said.append(
                 f"“{clean(name)}” is a number: it shades the individuals, and stands beside the "
-                "axes; only labels make groups with outlines."
+                "axes; only labels make groups with outlines (press its # to read it as labels)."
             )
         elif asked is not None and asked != use:
             verb = {"name": "name rows", "colour": "colour"}.get(asked, f"be {asked}")
@@ -87,6 +88,11 @@ def ways(advice: Sequence[Advice]) -> list[dict[str, Any]]:
             for name in map(str, one.value[:OFFERED]):
                 label = f"Make “{clean(name)}” active"
                 found.append({"label": label, "set": {"uses": {name: "active"}}})
+        elif one.parameter == "transpose":
+            found.append({"label": "Map the columns", "set": {"transposed": True}})
+        elif one.parameter == "roles" and isinstance(one.value, list | tuple):
+            names = list(map(str, one.value))
+            found.append({"label": "Read as labels", "set": {"factors": names}})
         elif one.parameter == "kernel":
             usual = {"kernel": USUAL, "bandwidth": None}
             found.append({"label": "Take the median distance", "set": usual})

@@ -22,7 +22,6 @@ from mercer.estimator import (
     KernelModel,
     all_or_nothing,
     as_kernel,
-    like_given,
     on_engine,
 )
 from mercer.gp.likelihood import Conditioned, NoisyObservations, condition, diagonal_of_P, gradient
@@ -47,6 +46,7 @@ from mercer.kernels.radial import USUAL_KERNEL
 from mercer.progress import Progress
 from mercer.settings import RandomState, nonnegative, number, seed_of, whole
 from mercer.targets import Functions, Origin, keep_points, read_targets
+from mercer.tensors import like_given
 
 Mean: TypeAlias = Functions
 
@@ -175,7 +175,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         ``progress`` counts the evaluations of the derivatives on all points, of which there may
         be as many as the search allows and are fewer.
         """
-        with self._at_work(progress, "evaluations") as tell, all_or_nothing(self):
+        with self._at_work(progress, "evaluations", (X,)) as tell, all_or_nothing(self):
             points = self._read(X, reset=True)
             self.seed_ = seed_of(self.random_state)
             points = points if self._is_precomputed else keep_points(points)
@@ -316,7 +316,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise InvalidParameter("ask for return_std or return_cov, not for both")
         points = self._read(X, reset=False, stays=self._stays)
         mean = self._mean_at(points)
-        points = to_host(points) if isinstance(points, Held) else points  # variances are its own
+        if isinstance(points, Held) and (return_std or return_cov):
+            points = to_host(points)  # which computes variances
         extra = self._new_noise() if observation else 0.0
         others: tuple[Array, ...] = ()
         if return_std:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 import numpy as np
 
 from mercer.check import Array, Points, finite, in_single, is_single, namespace
+from mercer.display import advice
 from mercer.errors import InvalidParameter, NoFeatureMap, NotDifferentiable
 from mercer.kernels.pairs import Aligned, AllPairs, Pairs, Scale, checked_scale, real
 from mercer.kernels.statements import Kind as Kind
@@ -63,9 +64,11 @@ def with_parameters(
         if part:
             children[name] = with_parameters(child, part)
     if changes:
+        unknown = sorted(changes)
+        hint = advice(unknown[0], kernel.parameters(), type(kernel).equivalents)
         raise InvalidParameter(
-            f"{kernel} has no parameter {', '.join(sorted(changes))}; it has "
-            f"{', '.join(kernel.parameters()) or 'none'}"
+            f"{kernel} has no parameter {', '.join(unknown)}; it has "
+            f"{', '.join(kernel.parameters()) or 'none'}{'; ' if hint else ''}{hint}"
         )
     changed = kernel.with_children(children)
     return replace(changed, **own) if own else changed  # type: ignore[type-var]

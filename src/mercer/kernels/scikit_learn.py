@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -111,6 +111,11 @@ class PerCoordinate(Kernel):
     offset: float = 1.0
     domain: ClassVar[Domain] = {"name": _name, "degree": whole, "offset": number}
     is_vectorial: ClassVar[bool] = True
+    equivalents: ClassVar[Mapping[str, str]] = {
+        "gamma": "part of the written name, such as kernel='rbf(gamma=0.5)'",
+        "coef0": "offset",
+        "bandwidth": "a parameter of Gaussian and Laplacian, such as kernel=Gaussian(0.5)",
+    }
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)

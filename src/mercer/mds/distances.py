@@ -101,7 +101,8 @@ def read_points(model: Any, X: Any, *, reset: bool) -> Array:
     if issparse(given):
         raise InvalidInput(
             "X is a sparse matrix, and a map of distances reads a table: PCA(n_components) of "
-            "sparse rows has the same axes, and precomputed distances are read from any points"
+            "sparse rows has the axes of ClassicalMDS, and precomputed distances are read from any "
+            "points"
         )
     x = numbers_of(given)
     refuse_non_finite(x, "X", columns=column_names(X))

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
+from mercer.clusters.axes import deciding_axes
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
@@ -37,7 +38,6 @@ from mercer.page.sentences import (
     dimension,
     exactness,
     groups_value,
-    kept_axes,
     method,
     name_of_classes,
     result,
@@ -103,7 +103,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         opens = _opens(made, curved)
         rows = rows_to_show(subject, most_points)
         is_long = is_live and len(subject) > PAGE.live
-        classes = None if is_long else classes_of(subject, kept_axes(subject, found), clusters)
+        classes = (
+            None if is_long else classes_of(subject, deciding_axes(found, subject.axes), clusters)
+        )
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
@@ -358,6 +360,10 @@ def _factor(name: str, labels: Array, rows: Array) -> Value:
     }
 
 
+CENTRED = 5
+"""Individuals at the centre that are named."""
+
+
 def _remarks(subject: Subject) -> list[str]:
     """Return what a reader must know before trusting the picture."""
     spectrum = subject.spectrum
@@ -384,7 +390,22 @@ def _remarks(subject: Subject) -> list[str]:
             f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
             "modulus, are negative and make no axis."
         )
+    said += _centred(subject)
     return said
+
+
+def _centred(subject: Subject) -> list[str]:
+    """Return who lies at the centre, as individuals do of whom no number was measured."""
+    if subject.distances is None:
+        return []
+    at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
+    if not len(at):
+        return []
+    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
+    return [
+        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
+        f"{'their' if are else 'its'} cos2 does not exist."
+    ]
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:
@@ -423,14 +444,15 @@ def _columns_in_words(table: Table, used: Sequence[str]) -> str:
     """Return how many columns were used, by their kinds."""
     kinds = {Role.NUMBER: "numbers", Role.FACTOR: "categories", Role.TEXT: "texts"}
     kinds |= {Role.DATE: "dates", Role.IDENTIFIER: "names"}
-    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in used]
+    active = frozenset(used)
+    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in active]
     if not roles:
         return f"{count_of(len(table.names), 'column')}, none of them active"
-    active = count_of(len(roles), "active column")
+    counted = count_of(len(roles), "active column")
     if len(set(roles)) == 1:
-        return f"{active} of {kinds[roles[0]]}"
+        return f"{counted} of {kinds[roles[0]]}"
     shares = [f"{roles.count(role)} of {kinds[role]}" for role in dict.fromkeys(roles)]
-    return f"{active} ({', '.join(shares)})"
+    return f"{counted} ({', '.join(shares)})"
 
 
 def _kernel(subject: Subject) -> Value | None:

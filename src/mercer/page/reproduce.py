@@ -108,8 +108,9 @@ def _model_lines(subject: Subject, reading: Reading) -> list[str]:
 
 def _analysis_lines(subject: Subject, reading: Reading, made: Analysis) -> list[str]:
     """Return the lines that analyse ``data`` with both maps."""
-    is_of_margins = made.analysis == "ca"  # which weigh the rows without being asked
-    lines, weights = ([], "") if is_of_margins else _weights_of(subject, reading)
+    # Margins and a column of frequencies weight the rows without being asked.
+    is_weighted = made.analysis == "ca" or (made.weighted_by and reading.weights is None)
+    lines, weights = ([], "") if is_weighted else _weights_of(subject, reading)
     given = "".join(
         f", {name}={str(value)!r}" if isinstance(value, Kernel) else f", {name}={value!r}"
         for name, value in made.asked.items()

@@ -84,7 +84,8 @@ def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[lis
 
 
 def _columns_sheet(table: Table, used: Sequence[str], reasons: Mapping[str, str]) -> Value:
-    gone = [name for name in reasons if name not in table.names]
+    active, known = frozenset(used), frozenset(table.names)
+    gone = [name for name in reasons if name not in known]
     return _sheet(
         "roles",
         "Columns and the roles guessed for them",
@@ -99,7 +100,7 @@ def _columns_sheet(table: Table, used: Sequence[str], reasons: Mapping[str, str]
         [
             *(
                 [
-                    *(clean(c.name) or "(no name)", c.role.value, _use(c, used)),
+                    *(clean(c.name) or "(no name)", c.role.value, _use(c, active)),
                     *_summary(c, table),
                     *([reasons.get(c.name, "")] if reasons else []),
                 ]
@@ -110,8 +111,8 @@ def _columns_sheet(table: Table, used: Sequence[str], reasons: Mapping[str, str]
     )
 
 
-def _use(column: Column, used: Sequence[str]) -> str:
-    if column.name in used:
+def _use(column: Column, active: frozenset[str]) -> str:
+    if column.name in active:
         return "active"
     passive = {Role.NUMBER: "supplementary", Role.FACTOR: "supplementary"}
     return {**passive, Role.IDENTIFIER: "names of rows"}.get(column.role, "not used")

@@ -18,6 +18,7 @@ from mercer.data.missing import MISSING_LEVEL
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import (
+    AtBarycentre,
     InvalidInput,
     InvalidParameter,
     NotAvailable,
@@ -93,7 +94,8 @@ class Subject:
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return columns of numbers without gaps, and of labels, that are active or are not."""
         columns = [] if self.table is None else self.table.columns()
-        some = [c for c in columns if (c.name in used) == is_active]
+        active = frozenset(used)
+        some = [c for c in columns if (c.name in active) == is_active]
         numbers = {c.name: np.asarray(c.values, float) for c in some if c.role is Role.NUMBER}
         whole = {n: v for n, v in numbers.items() if np.all(np.isfinite(v)) and np.ptp(v)}
         factors = {c.name: labels_of(c.values) for c in some if c.role is Role.FACTOR}
@@ -230,6 +232,8 @@ def collect_remarks() -> Iterator[list[str]]:
         warnings.simplefilter("always")
         yield remarks
     for found in caught:
+        if issubclass(found.category, AtBarycentre) and "individuals" in str(found.message):
+            continue  # the page names them itself, as its tables do
         if issubclass(found.category, ReadingWarning):
             remarks.append(str(found.message))
         else:

@@ -13,6 +13,8 @@ can stand on a page (`mercer.page.Section`), where scripts draw it on the screen
 that carry the `Ids` of the same individuals or variables.
 """
 
+from typing import TYPE_CHECKING
+
 from mercer.pictures.circle import biplot as biplot
 from mercer.pictures.circle import contributions as contributions
 from mercer.pictures.circle import variables as variables
@@ -54,3 +56,7 @@ from mercer.pictures.surfaces import eigenfunctions as eigenfunctions
 from mercer.pictures.surfaces import four_panels as four_panels
 from mercer.pictures.surfaces import space as space
 from mercer.pictures.surfaces import surface as surface
+from mercer.settings import hints_in
+
+if not TYPE_CHECKING:  # a checker of types would take every name to exist
+    __getattr__ = hints_in(__name__)

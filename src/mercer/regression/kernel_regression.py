@@ -16,7 +16,7 @@ from mercer.display import kept, warn
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, given_back, move_beside
 from mercer.errors import InvalidInput, InvalidParameter, SingularSystem
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, like_given, on_engine
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram, in_doubles
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
@@ -31,6 +31,7 @@ from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.solve import Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
+from mercer.tensors import like_given
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Targets this near to the null space, relatively, lie in it."""

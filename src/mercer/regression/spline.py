@@ -10,7 +10,15 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import Array, in_dtype_of, refuse_lazy, refuse_non_finite, shares_of, weights_of
+from mercer.check import (
+    Array,
+    in_dtype_of,
+    refuse_lazy,
+    refuse_non_finite,
+    refuse_sparse,
+    shares_of,
+    weights_of,
+)
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, NearlyInterpolating
 from mercer.estimator import Model, numbers_of
@@ -229,8 +237,7 @@ class SmoothingSpline(RegressorMixin, Model):
 def _column(x: Any) -> Any:
     """Return a one-dimensional array as a column, and anything else as it is."""
     refuse_lazy(x, "x")
-    if hasattr(x, "toarray"):
-        return x  # which is refused by name
+    refuse_sparse(x, "x")
     column = x if hasattr(x, "columns") else np.asarray(x)
     column = column[:, None] if np.ndim(column) == 1 else column
     refuse_non_finite(numbers_of(column, "x"), "x")

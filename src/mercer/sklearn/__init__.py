@@ -4,6 +4,9 @@ Each class inherits from the one it replaces, whose parameters, attributes, meth
 has; its docstring says what differs.
 """
 
+from typing import TYPE_CHECKING
+
+from mercer.settings import hints_in
 from mercer.sklearn.components import PCA as PCA
 from mercer.sklearn.embeddings import MDS as MDS
 from mercer.sklearn.embeddings import KernelPCA as KernelPCA
@@ -14,3 +17,6 @@ from mercer.sklearn.regressors import KernelRidge as KernelRidge
 from mercer.sklearn.svm import SVC as SVC
 from mercer.sklearn.svm import SVR as SVR
 from mercer.sklearn.svm import OneClassSVM as OneClassSVM
+
+if not TYPE_CHECKING:  # a checker of types would take every name to exist
+    __getattr__ = hints_in(__name__)

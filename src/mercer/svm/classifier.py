@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, as_numpy, in_dtype_of, namespace
 from mercer.data.frames import of_layer
@@ -20,14 +20,15 @@ from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.engines.held import given_back
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.estimator import is_yes, like_given, on_engine, one_of
+from mercer.estimator import is_yes, on_engine, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.settings import number
 from mercer.svm.machines import Machine, read_share
 from mercer.svm.margins import Separator, separate_by_cost, separate_by_share
-from mercer.targets import read_labels
+from mercer.targets import one_each, read_labels
+from mercer.tensors import like_given
 
 FOLDS = 5
 """Parts of the points, each of which is decided from the others for probabilities."""
@@ -161,7 +162,8 @@ class SVC(ClassifierMixin, Machine):
         return self
 
     def _codes(self, points: Points, y: Any) -> Array:
-        labels = column_or_1d(read_labels(y, len(points), type(self).__name__), warn=True)
+        kind = type(self).__name__
+        labels = one_each(read_labels(y, len(points), kind), kind)
         try:
             check_classification_targets(labels)
         except ValueError as error:

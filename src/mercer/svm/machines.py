@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, in_dtype_of, namespace, shares_of
 from mercer.display import warn
@@ -26,7 +26,7 @@ from mercer.progress import Progress
 from mercer.settings import nonnegative, number
 from mercer.svm.margins import fit_tube, margin_from_origin
 from mercer.svm.quadratic import GRADIENT_ROUNDING, Expansion, is_definite, scale_of
-from mercer.targets import Origin, check_size, read_targets
+from mercer.targets import Origin, check_size, one_each, read_targets
 
 STORED_POINTS = 10_000
 """Points up to which the matrix (0.8 GB) is stored."""
@@ -246,7 +246,8 @@ class SVR(RegressorMixin, Machine):
     ) -> SVR:
         """Find the tube; weights multiply the cost of each point; ``progress`` counts tiles."""
         points = self._read(X, reset=True)
-        targets = column_or_1d(read_targets(y, len(points), type(self).__name__), warn=True)
+        kind = type(self).__name__
+        targets = one_each(read_targets(y, len(points), kind), kind)
         weights = self._positive_weights(sample_weight, len(targets))
         costs = number(self.C, "C", above=0.0) * weights
         epsilon = nonnegative(self.epsilon, "epsilon")

@@ -6,7 +6,7 @@ import "./beside.js";
 import "./kernels.js";
 import "./roles.js";
 
-mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "mean", against: null, exact: false, classes: null });
+mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "mean", against: null, exact: false, classes: null, factors: [], transposed: false });
 
 mercer.explorer = {
   state: mercer.blank(),
@@ -295,8 +295,11 @@ mercer.refuse = (error) => {
 
 mercer.follow = ({ set }) => {
   if (set.exact) return mercer.refine(); // the map stays, and the residual is seen to fall
-  const uses = set.uses ? { uses: { ...mercer.explorer.state.uses, ...set.uses } } : {};
-  return mercer.change({ ...set, ...uses });
+  const { state } = mercer.explorer;
+  if ("transposed" in set) return mercer.transpose(set.transposed);
+  const uses = set.uses ? { uses: { ...state.uses, ...set.uses } } : {};
+  const factors = set.factors ? { factors: [...new Set([...state.factors, ...set.factors])] } : {};
+  return mercer.change({ ...set, ...uses, ...factors });
 };
 
 mercer.bring = async (work, label, origin) => {
@@ -343,9 +346,9 @@ mercer.unread = (name, why) => {
 
 // The name of the data, and how many individuals are analysed, of those that there are.
 mercer.named = (analysed = null) => {
-  const { source } = mercer.explorer;
-  const all = source ? mercer.counted(source.count) : "";
-  const some = analysed !== null && source && analysed !== source.count ? `${mercer.counted(analysed).split(" individual")[0]} of ` : "";
+  const { source, state: { transposed } } = mercer.explorer;
+  const all = source ? mercer.counted(transposed && analysed !== null ? analysed : source.count) : "";
+  const some = analysed !== null && source && !transposed && analysed !== source.count ? `${mercer.counted(analysed).split(" individual")[0]} of ` : "";
   mercer.byId("file").textContent = source ? `${source.name} · ${some}${all}` : "";
   document.title = source ? `${source.name} · mercer explorer` : "mercer explorer";
 };

@@ -127,7 +127,7 @@ mercer.setSlider = (width, usual) => {
 
 mercer.sayWidth = (width, usual) => {
   const ratio = width / usual;
-  const times = Math.abs(ratio - 1) < 0.01 ? "the median" : `${Number(ratio.toPrecision(2))} × the median`;
+  const times = Math.abs(ratio - 1) < 0.01 ? "the median" : `${Number(ratio.toPrecision(ratio < 0.1 ? 1 : 2))} × median`;
   mercer.byId("bandwidth-shown").textContent = `${Number(width.toPrecision(3))}, ${times}`;
 };
 

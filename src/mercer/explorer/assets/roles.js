@@ -16,6 +16,8 @@ mercer.METHODS = { "": "Chosen for you", pca: "PCA (numbers)", famd: "FAMD (mixe
 
 mercer.MISSING = { mean: "mean, or a level", pca: "from other columns", drop: "leave out rows", error: "ask" };
 
+mercer.MOST_TURNED = 50000; // rows above which the columns are not offered as individuals
+
 mercer.put = (name, use) => {
   const { explorer } = mercer;
   const now = mercer.columns?.find((column) => column.name === name);
@@ -33,14 +35,39 @@ mercer.reason = (why) => {
   return known.find(([pattern]) => pattern.test(why))?.[1] ?? "";
 };
 
+// Numbers can be read as labels of groups, and such labels as numbers again: how, where that is so.
+mercer.reading = ({ name, kind }) => {
+  const { factors, transposed } = mercer.explorer.state;
+  if (factors.includes(name)) return "Read as numbers";
+  return kind === "number" && !transposed ? "Read as labels" : null;
+};
+
+mercer.reread = (name) => {
+  const { factors, uses } = mercer.explorer.state;
+  const { [name]: _, ...others } = uses;
+  return mercer.change({ factors: factors.includes(name) ? factors.filter((one) => one !== name) : [...factors, name], uses: others });
+};
+
+mercer.kindOf = ({ name, kind }, reading) => {
+  if (!reading) return mercer.element("span", mercer.KINDS[kind], { class: "kind", title: kind });
+  const button = mercer.element("button", mercer.KINDS[kind], { type: "button", class: "kind", tabindex: -1, title: `${kind}: press to ${reading.toLowerCase()}`, "aria-label": `${name}: ${reading.toLowerCase()}` });
+  button.addEventListener("click", () => mercer.reread(name));
+  return button;
+};
+
+// Whether the columns are the individuals: what was asked of the others is of no column then.
+mercer.transpose = (transposed) => mercer.change({ transposed, uses: {}, factors: [], method: null, scale: null });
+
 mercer.columnItem = (column) => {
   const item = mercer.element("li", null, { class: "column", draggable: "true", "data-column": column.name, title: column.why ? `${column.name}: ${column.why}` : column.name });
   const name = mercer.element("span", column.name || "(no name)", { class: "name" });
-  const kind = mercer.element("span", mercer.KINDS[column.kind], { class: "kind", title: column.kind });
+  const reading = mercer.reading(column);
+  const kind = mercer.kindOf(column, reading);
   const select = mercer.element("select", null, { "aria-label": `Use of ${column.name}` });
   for (const [use, [title]] of Object.entries(mercer.USES)) select.append(mercer.element("option", title, { value: use }));
+  if (reading) select.append(mercer.element("hr"), mercer.element("option", reading, { value: "reading" }));
   select.value = column.use;
-  select.addEventListener("change", () => mercer.put(column.name, select.value));
+  select.addEventListener("change", () => (select.value === "reading" ? mercer.reread(column.name) : mercer.put(column.name, select.value)));
   item.append(kind, name);
   if (column.missing) item.append(mercer.element("span", `${column.missing} missing`, { class: "lack" }));
   const why = column.use === "ignored" ? mercer.reason(column.why ?? "") : "";
@@ -48,6 +75,19 @@ mercer.columnItem = (column) => {
   item.append(select);
   item.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/plain", column.name));
   return item;
+};
+
+mercer.LISTED = 200; // columns of a use that are listed at once
+
+// Of very many columns the first are listed, and those whose names hold what is sought.
+mercer.columnSearch = (columns, list) => {
+  const field = mercer.element("input", null, { type: "search", class: "seek", placeholder: `find one of ${mercer.grouped(columns.length)}`, "aria-label": "Find a column" });
+  field.addEventListener("input", () => {
+    const sought = field.value.trim().toLowerCase();
+    const found = columns.filter(({ name }) => name.toLowerCase().includes(sought));
+    list.replaceChildren(...found.slice(0, mercer.LISTED).map(mercer.columnItem));
+  });
+  return field;
 };
 
 // Columns by their use; a use that has none is a place to drop one.
@@ -62,7 +102,8 @@ mercer.drawColumns = (columns) => {
       box.append(mercer.element("h3", mine.length > 1 ? `${title} (${mine.length})` : title, { title: says }));
       if (mine.length) {
         const list = mercer.element("ul", null, { class: "columns" });
-        list.append(...mine.map(mercer.columnItem));
+        if (mine.length > mercer.LISTED) box.append(mercer.columnSearch(mine, list));
+        list.append(...mine.slice(0, mercer.LISTED).map(mercer.columnItem));
         box.append(list);
       } else box.append(mercer.element("p", says));
       box.addEventListener("dragover", (event) => {
@@ -86,6 +127,8 @@ mercer.rail = (made) => {
   const asked = (source?.columns ?? []).map((column) => ({ ...column, use: state.uses[column.name] ?? column.use }));
   mercer.drawColumns(made?.columns.length && mercer.byId("refused").hidden ? made.columns : asked);
   const isPairs = !(source?.columns ?? []).length;
+  mercer.byId("individuals-row").hidden = isPairs || (source.count > mercer.MOST_TURNED && !state.transposed);
+  mercer.byId("individuals").value = state.transposed ? "columns" : "rows";
   const isWhole = (made?.kind ?? source?.kind) in mercer.WHOLE;
   mercer.byId("method").parentElement.hidden = isWhole || (made?.kind ?? source?.kind) === "similarities";
   mercer.byId("method-part").querySelector("h2").textContent = isPairs ? "Map" : "Straight map";
@@ -96,7 +139,7 @@ mercer.rail = (made) => {
   const isScaled = !["mca", "ca", "mds", "stress", "famd"].includes(made?.analysis);
   mercer.byId("scale-row").hidden = !isScaled || isPairs;
   mercer.byId("scale").checked = made ? made.scaled : state.scale !== false;
-  mercer.byId("axes").value = state.axes ?? "";
+  Object.assign(mercer.byId("axes"), { value: state.axes ?? "", placeholder: made?.analysis === "stress" ? "2" : "up to 10" });
   const lacks = (source?.columns ?? []).some((column) => column.missing);
   mercer.byId("missing-row").hidden = !lacks;
   mercer.byId("missing").value = state.missing;
@@ -111,6 +154,7 @@ mercer.hearRail = () => {
     const count = Math.round(Number(it.value));
     mercer.change({ axes: it.value === "" || !Number.isFinite(count) ? null : Math.min(Math.max(count, 1), 100) });
   });
+  on("individuals", (it) => mercer.transpose(it.value === "columns"));
   on("missing", (it) => mercer.change({ missing: it.value }));
   mercer.byId("missing").replaceChildren(...Object.entries(mercer.MISSING).map(([value, text]) => mercer.element("option", text, { value })));
   mercer.hearKernels();

@@ -207,8 +207,10 @@ mercer.Sheet = class {
     const last = this.first + shown.length;
     const left = this.count - rows.length;
     const hidden = left && !this.isOnlySelected && this.page.leastCos2 > 0 ? `, ${left} left out by the filter of cos2` : "";
-    const some = rows.length > shown.length ? `rows ${mercer.grouped(this.first + 1)} to ${mercer.grouped(last)} of ${mercer.grouped(rows.length)}` : `${mercer.grouped(rows.length)} rows`;
-    this.where.textContent = rows.length > shown.length || hidden ? `(${some}${hidden})` : "";
+    const chosen = this.isOnlySelected ? " selected" : "";
+    const isPart = rows.length > shown.length;
+    const some = isPart ? `rows ${mercer.grouped(this.first + 1)} to ${mercer.grouped(last)} of ${mercer.grouped(rows.length)}${chosen}` : `${mercer.grouped(rows.length)}${chosen || " rows"}`;
+    this.where.textContent = isPart || chosen || hidden ? `(${some}${hidden})` : "";
     if (this.back) {
       this.back.disabled = this.first === 0;
       this.next.disabled = last >= rows.length;
