@@ -339,6 +339,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *beside,
     )
     sentence, advice = sentence_of(table, made, method, held - len(numbers))
+    if weights is not None:
+        low, high = np.min(weights), np.max(weights)
+        sentence += f" The rows have weights, from {low:.3g} to {high:.3g}."
     return Proposal(
         chosen,
         table,

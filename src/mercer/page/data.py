@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis import Analysis
+from mercer.analysis import Analysis, Doubt
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
+from mercer.clusters.axes import deciding_axes
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
@@ -37,7 +38,6 @@ from mercer.page.sentences import (
     dimension,
     exactness,
     groups_value,
-    kept_axes,
     method,
     name_of_classes,
     result,
@@ -103,7 +103,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         opens = _opens(made, curved)
         rows = rows_to_show(subject, most_points)
         is_long = is_live and len(subject) > PAGE.live
-        classes = None if is_long else classes_of(subject, kept_axes(subject, found), clusters)
+        classes = (
+            None if is_long else classes_of(subject, deciding_axes(found, subject.axes), clusters)
+        )
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
@@ -141,15 +143,20 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         }
     if value["groups"] is not None:
         value["sheets"]["classes"] = value["groups"].pop("sheet")
-    doubts = () if made is None else made.doubts
-    if "curved" in value["panels"]:  # what misleads is said where it is seen
-        there = tuple(clean_remark(d.text) for d in doubts if d.map == "curved")
-        panel = value["panels"]["curved"]
-        value["panels"]["curved"] = replace(panel, notes=(*panel.notes, *there))
-        doubts = tuple(d for d in doubts if d.map != "curved")
+    doubts = _told_beside(value["panels"], () if made is None else made.doubts)
     said = [*(clean_remark(d.text) for d in doubts), *_remarks(subject)]
     said += map(clean_remark, dict.fromkeys(remarks))
     return {**value, "remarks": list(dict.fromkeys(said))}
+
+
+def _told_beside(panels: dict[str, Any], doubts: Sequence[Doubt]) -> Sequence[Doubt]:
+    """Put the doubts of the curved map beside it, where they are seen, and return the others."""
+    if "curved" not in panels:
+        return doubts
+    there = tuple(clean_remark(d.text) for d in doubts if d.map == "curved")
+    panel = panels["curved"]
+    panels["curved"] = replace(panel, notes=(*panel.notes, *there))
+    return [d for d in doubts if d.map != "curved"]
 
 
 def _coloured_as(data: Any, made: Analysis | None) -> Any:

@@ -76,14 +76,6 @@ def _association(subject: Subject) -> list[str]:
     return [f"{proved}: χ² = {short(squares)} with {freedom} degrees of freedom ({chance})."]
 
 
-def kept_axes(subject: Subject, choices: dict[str, Choice]) -> int | None:
-    """Return how many axes are more than chance, at least two; None where it is not known."""
-    horn = choices.get("horn")
-    if not isinstance(horn, ParallelAnalysis) or not horn.is_decided:
-        return None
-    return min(max(horn.n_components, 2), subject.axes)
-
-
 def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     """Return in words how many axes are more than chance, and what they carry together.
 
@@ -392,12 +384,13 @@ FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
 
-def classes_of(subject: Subject, axes: int | None, count: int | None = None) -> Clusters | None:
+def classes_of(subject: Subject, axes: int, count: int | None = None) -> Clusters | None:
     """Return classes of the individuals on the first axes, None for too few or too many.
 
     A ``count`` of classes was asked for, of whatever number of individuals.
     """
     if count is not None:
+        axes = axes or 1  # of none there are no classes, which it refuses
         return cluster(subject.model, count, axes=axes, random_state=0)
     if subject.axes == 0 or not PAGE.fewest_clustered <= len(subject) <= PAGE.clustered:
         return None
@@ -421,7 +414,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
     said = (
-        f"On {which} the individuals form {count_of(found.count, 'class')}, which account for "
+        f"On {which} the individuals form {count_of(found.count, 'class')}, which explain "
         f"{percent(found.share)} of the differences there (Ward's tree, cut {cut}, then k-means)."
     )
     told = _told(subject, found)
