@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from functools import wraps
 from importlib import import_module
@@ -73,6 +74,9 @@ PRECOMPUTED = "precomputed"
 
 CHUNK = 2**20
 """Numbers of a table that are in memory at a time where it is read piece by piece."""
+
+OF_DEVICES = ("torch", "cupy", "jax")
+"""Libraries whose arrays can lie on a device: none is lost before one of them is loaded."""
 
 
 OF_KERNELS = {
@@ -467,6 +471,12 @@ class Computing(Model):
         made.engine = self.engine
         return made
 
+    def _named_faults(self, given: Iterable[Any]) -> AbstractContextManager[None]:
+        """Name the faults of a device where there can be one."""
+        if self.engine == "auto" and sys.modules.keys().isdisjoint(OF_DEVICES):
+            return nullcontext()
+        return faults_named(device_among(given))
+
     @contextmanager
     def _at_work(
         self,
@@ -479,7 +489,7 @@ class Computing(Model):
         The device that is lost meanwhile is named by what was given.
         """
         following = nullcontext() if progress is None else follow_work(progress, what)
-        with faults_named(device_among(given)), following as tell:
+        with self._named_faults(given), following as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell
@@ -572,7 +582,7 @@ class KernelModel(Computing):
             if held is not None:
                 register(self, None, held, reset=reset)
                 return held
-        else:
+        elif is_foreign(X):
             say_copied(X, "X", type(self).__name__)
         table = numbers_of(X, is_complex=self._is_precomputed, is_matrix=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):
