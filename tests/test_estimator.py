@@ -749,3 +749,17 @@ def test_a_label_that_pandas_lacks_is_missing() -> None:
     labels = pandas.Series(["a", pandas.NA, "b"], dtype="string")
     with pytest.raises(mc.errors.InvalidInput, match="y, row 1 holds <NA>"):
         mc.SVC().fit([[1.0], [2.0], [3.0]], labels)
+
+
+def test_strings_are_told_their_kernel_wherever_they_arrive() -> None:
+    words, kernel = ["petal", "metal", "kettle", "kernel"], "string_spectrum(length=3)"
+    for fit in (mc.KernelPCA(2).fit, mc.PCA(2).fit, mc.analyse):
+        with pytest.raises(InvalidInput, match=r"strings? .*kernel='string_spectrum\(length=3\)'"):
+            fit(words)
+    assert mc.KernelPCA(2, kernel=kernel).fit(words).n_components_ == 2
+    for name in ("spectrum", "spectrum_kernel"):
+        with pytest.raises(InvalidInput, match=r"is string_spectrum\(length=3\)"):
+            mc.kernel(name)
+    for module, name in ((mc, "StringKernel"), (mc.kernels, "Spectrum")):
+        with pytest.raises(AttributeError, match=r"is StringSpectrum\(length\)"):
+            getattr(module, name)

@@ -440,6 +440,17 @@ def test_a_grid_has_every_pair_of_parts_once(shape: tuple[int, int], is_upper: b
         grid[len(grid)]
 
 
+@pytest.mark.parametrize(("share", "is_kept"), [(0.004, False), (0.1, True)])
+def test_tiles_are_kept_where_that_saves_time(share: float, is_kept: bool) -> None:
+    tiles = Gram(mc.Gaussian(1.0), np.zeros((700, 1)), tile=32).cut()
+    room = int(share * 8 * 700**2)
+    tiles.keep(room)
+    for block in tiles.blocks():
+        tiles.tile(block)
+    assert (tiles.kept_bytes > 0) == is_kept
+    assert tiles.kept_bytes <= room
+
+
 def test_the_tiles_of_a_million_points_are_no_list() -> None:
     tiles = Gram(mc.Gaussian(1.0), np.zeros((10**6, 1))).cut()
     tracemalloc.start()

@@ -138,7 +138,8 @@ def numbers_of(
     mercer.errors.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     a = plain_array(X, name)
-    if a.ndim == 1 and not is_matrix:
+    is_line = a.ndim == 1 and not is_matrix
+    if is_line:
         a = a.reshape(-1, 1)
     if a.ndim < 2:
         what = "a matrix with a row for each individual" if is_matrix else "a table of individuals"
@@ -151,7 +152,7 @@ def numbers_of(
                 f"{name} has 0 {what}(s) (shape={a.shape}) while a minimum of 1 is required."
             )
     if a.dtype.kind == "O":
-        _refuse_objects(a, name, column_names(X))
+        _refuse_objects(a, name, column_names(X), is_line=is_line)
     a = number_array(a, name)
     if a.dtype.kind == "c" and not is_complex:
         raise InvalidInput(
@@ -191,10 +192,18 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if names is None or callable(names) else tuple(str(name) for name in names)
 
 
-def _refuse_objects(a: Array, name: str, columns: tuple[str, ...] | None) -> None:
+def _refuse_objects(
+    a: Array, name: str, columns: tuple[str, ...] | None, *, is_line: bool = False
+) -> None:
     for (i, j), entry in np.ndenumerate(a):
         if entry is None or isinstance(entry, Number | np.bool_):
             continue
+        if is_line and isinstance(entry, str):
+            raise NotANumber(
+                f"{name}, row {i}: {entry!r:.60} is a string, where numbers are read. "
+                "A kernel PCA of strings is KernelPCA(kernel='string_spectrum(length=3)'); other "
+                "kernels of strings are in mercer.kernels"
+            )
         column = f"{j}" if columns is None else f"{j} ({columns[j]!r})"
         raise NotANumber(
             f"{name}, row {i}, column {column}: {entry!r} is not a number. The argument must be a "

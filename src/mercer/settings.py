@@ -345,6 +345,14 @@ EQUIVALENTS: Mapping[str, str] = {
 """Names of scikit-learn's that mercer has under another name, and how the parameters relate."""
 
 
+OF_STRINGS = "StringSpectrum(length), of mercer.kernels, which counts the parts two strings share"
+
+FAMILIAR: Mapping[str, str] = dict.fromkeys(
+    ("StringKernel", "Spectrum", "SpectrumKernel"), OF_STRINGS
+)
+"""Names that nobody has, under which people look for a kernel."""
+
+
 REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")
 """Those of them that `mercer.sklearn` has, with scikit-learn's parameters."""
 
@@ -373,7 +381,7 @@ def no_attribute(name: str, known: Iterable[str], module: str = "mercer") -> str
     plain = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return plain
-    hint = advice(name, known, EQUIVALENTS)
+    hint = advice(name, known, {**EQUIVALENTS, **FAMILIAR})
     if name in EQUIVALENTS:
         hint = f"scikit-learn's {hint}"
     if name in REPLACED:

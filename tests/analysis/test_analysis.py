@@ -168,7 +168,7 @@ def test_counts_that_may_be_measurements_are_offered_the_other_analysis(change: 
 
 def test_counts_with_missing_cells_are_offered_a_correspondence_analysis() -> None:
     table = counts().astype(float)
-    table.iloc[3, 2] = table.iloc[5, 4] = np.nan
+    table.iloc[3, 2] = table.iloc[5, 4] = table.iloc[7, 1] = np.nan
     for missing in ("mean", "pca"):
         found = propose(table, missing=missing)
         assert found.analysis == "pca"
@@ -177,6 +177,21 @@ def test_counts_with_missing_cells_are_offered_a_correspondence_analysis() -> No
         assert doubt.text.startswith("all cells that were measured are whole numbers")
     asked = propose(table, missing="mean", method="ca")  # what was put in is no fault of the file
     assert "counts" not in {doubt.kind for doubt in asked.doubts}
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")  # of few rows
+def test_columns_of_counts_with_gaps_are_beside_those_without() -> None:
+    table = counts().astype(float)
+    name = str(table.columns[2])
+    table.iloc[3, 2] = np.nan
+    found = propose(table, missing="mean")
+    assert (found.analysis, len(found.active)) == ("ca", 4)
+    (fate,) = [f for f in found.fates if f.use == "supplementary"]
+    assert (fate.name, fate.reason.startswith("some of its counts are missing")) == (name, True)
+    assert propose(table, missing="mean", active=[name]).analysis == "pca"
+    whole = mc.CA().fit(counts().drop(columns=name))
+    made = analyse(table, missing="mean", random_state=0).model
+    np.testing.assert_allclose(made.inertias_, whole.inertias_, rtol=1e-12)
 
 
 def test_the_sample_of_counts_is_what_was_counted() -> None:
@@ -324,6 +339,8 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert propose(seen, active=["Freq"]).analysis == "famd"
+    heavy = seen.assign(Freq=[900, 3, 2, 4, 5, 3, 1, 4, 2, 5, 3, 400])  # of which rows are many
+    assert "individual" not in {doubt.kind for doubt in analyse(heavy, random_state=0).doubts}
     assert propose(seen.assign(Freq=seen["Freq"] + 0.5)).weighted_by is None
 
 

@@ -119,7 +119,7 @@ def test_fit_finds_the_axes_that_the_library_finds(run: Any) -> None:
 
 def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> None:
     answer = run("fit", DECATHLON, *SCALED_PCA)
-    assert answer.out.startswith("PCA of standardised columns: principal component analysis\n")
+    assert answer.out.startswith("Principal component analysis of standardised columns\n")
     assert "32.7 %" in answer.out.splitlines()[3]
     told = f'{DECATHLON}: 41 individuals, 10 variables; rows named by "name"; factor '
     assert answer.err.startswith(told)
@@ -248,6 +248,43 @@ def test_weights_columns_and_rows_are_chosen(run: Any, table: Path) -> None:
     assert run("fit", table, "--drop", "c", "--drop", "w", "--json").value["variables"] == 2
     assert run("fit", table, "--sup-cols", "b,c,w", "--json").value["variables"] == 2
     assert run("fit", table, "--factor", "b", "--json").value["variables"] == 3
+
+
+def test_weights_are_told_and_a_missing_one_is_never_made_up(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "weighted.csv"
+    cells = [[name, i, i * i % 7, (3 * i) % 5] for i, name in enumerate("abcdefgh")]
+    lines = ["n,x,y,z,w", *(",".join(map(str, [*c, 1 + i % 3])) for i, c in enumerate(cells))]
+    path.write_text("\n".join(lines))
+    plain = run("fit", path, "--weights", "w")
+    assert plain.out.startswith(
+        'Principal component analysis of standardised columns, rows weighted by "w"\n'
+    )
+    assert 'rows weighted by "w"' in plain.err.splitlines()[0]
+    assert "supplementary" not in plain.err.splitlines()[0]
+    assert "The rows have weights, from 1 to 3." in plain.err
+    dim = run("dim", path, "--weights", "w", "--permutations", 19)
+    assert dim.out.startswith(plain.out.splitlines()[0])
+    page = tmp_path / "page.html"
+    words = ["--weights", "w", "--permutations", 0, "--out", page, "--json"]
+    for value in (run("fit", path, "--weights", "w", "--json").value,
+                  run("report", path, *words).value):  # fmt: skip
+        assert value["weights"] == "w"
+        uses = {column["name"]: column["reason"] for column in value["columns"]}
+        assert uses["w"] == "it holds the weights of the rows"
+    assert "The rows have weights, from 1 to 3." in page.read_text()
+    assert run("fit", path, "--json").value["weights"] is None
+    for written, what in (("NA", "missing"), ("-1", "negative")):
+        broken = [line if i not in (3, 5) else f"{line.rpartition(',')[0]},{written}"
+                  for i, line in enumerate(lines)]  # fmt: skip
+        path.write_text("\n".join(broken))
+        for command in ("fit", "report", "dim"):
+            answer = run(command, path, "--weights", "w")
+            assert answer.code == 3
+            assert f'"w": the weight is {what} in row 3 ("c"), row 5 ("e").' in answer.err
+            assert "replaced by the mean" not in answer.err
+        assert run("fit", path, "--weights", "w", "--sup-rows", "c,e").code == 0
+        curve = run("curve", path, "--y", "y", "--x", "x", "--weights", "w", "--no-page")
+        assert f"the weight is {what} in row 3" in curve.err
 
 
 def test_supplementary_rows_are_projected(run: Any, table: Path) -> None:
@@ -990,6 +1027,25 @@ def test_names_that_look_like_formulas_are_quoted_in_csv(run: Any, tmp_path: Pat
     raw = [row["individual"] for row in run("fit", evil, *flags, "--raw").rows]
     assert raw[0] == "=1+1"
     assert b"-0.5" in csv_bytes({"x": [-0.5]})
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["report", IRIS, "--page", "x.html"], "--out"),
+        (["fit", IRIS, "--page", "x.html"], "`mercer report FILE --out page.html`"),
+        (["fit", IRIS, "--ncp", 5], "--rank"),
+        (["fit", IRIS, "--row.w", "w"], "--weights"),
+        (["fit", IRIS, "--quali.sup", "Species"], "--sup-cols"),
+        (["fit", IRIS, "--method", "hcpc"], "--clusters"),
+        (["cluster", IRIS], "`mercer fit FILE --clusters`"),
+        (["pca", IRIS], "`mercer fit FILE --method pca`"),
+        (["mca", IRIS], "`mercer fit FILE --method mca`"),
+    ],
+)
+def test_words_of_r_are_answered_with_ours(words: list[Any], meant: str, run: Any) -> None:
+    answer = run(*words)
+    assert (answer.code, f"did you mean {meant}?" in answer.err) == (2, True), answer.err
 
 
 # The guide

@@ -473,7 +473,7 @@ def test_a_file_whose_name_is_nearly_right_is_proposed(run: Any, tmp_path: Path)
             ["--method", "stress", "--loss", "sammon"],
             'D, row 2 ("y"), column 3 ("z"): Sammon',
         ),
-        ("n,a,b\nx,1,2\ny,4,-1\nz,3,1\n", ["--weights", "b"], 'is -1 at row 2 ("y"), the'),
+        ("n,a,b\nx,1,2\ny,4,-1\nz,3,1\n", ["--weights", "b"], 'is negative in row 2 ("y").'),
         (
             "n,a,b\nx,1,u\ny,2,v\nz,3,u\nw,4,v\ns,1,t\nr,5,u\n",
             ["--sup-rows", "s", "--method", "famd"],

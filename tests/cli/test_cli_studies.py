@@ -254,6 +254,28 @@ def test_classes_that_were_asked_for_are_those_of_the_page(run: Any, tmp_path: P
     assert "--clusters 4" in value["reproduce"]["command"]
 
 
+@pytest.mark.parametrize("flags", [[], ["--rank", "2"], ["--seed", "3"]])
+def test_classes_are_the_same_in_a_fit_and_on_the_page(
+    flags: list[str], run: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)  # two axes, and six columns of which the rest is noise
+    plane = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6))
+    rows = plane + rng.normal(size=(60, 6))
+    data, page = tmp_path / "data.csv", tmp_path / "page.html"
+    np.savetxt(data, rows, delimiter=",", header=",".join("abcdef"), comments="")
+    words = [data, "--method", "pca", "--clusters", *flags]
+    found = run("fit", *words, "--json").value["clusters"]
+    assert found["axes"] == 2
+    assert run("report", *words, "--out", page, "-q").code == 0
+    value = value_of(page)
+    assert [row[1] for row in value["sheets"]["classes"]["rows"]] == [
+        one["size"] for one in found["classes"]
+    ]
+    assert value["groups"]["sentences"][0].startswith("On the first 2 axes")
+    said = run("fit", *words).out
+    assert f"{found['count']} classes on the first 2 axes explain " in said
+
+
 def test_the_least_number_of_replicates_is_that_of_the_library(run: Any) -> None:
     (study,) = (study for study in STUDIES if study.flag == "bootstrap")
     assert study.least == FEWEST

@@ -477,8 +477,10 @@ def test_arrays_are_tables_without_names(tmp_path: Path) -> None:
     np.savez(tmp_path / "odd.npz", a=X, b=X[:1])
     with pytest.raises(mc.errors.InvalidInput, match="one array, or columns of equal length"):
         read(tmp_path / "odd.npz")
-    with pytest.raises(mc.errors.InvalidInput, match="read takes a path, a data frame"):
+    with pytest.raises(mc.errors.InvalidInput, match="read takes a path, a data frame.*float$"):
         read(3.0)
+    with pytest.raises(mc.errors.InvalidInput, match="found dict; mercer.Table.of makes a table"):
+        read({"a": [1.0, 2.0]})
 
 
 def test_gzip_is_read_through(tmp_path: Path) -> None:
@@ -709,3 +711,17 @@ def test_numbers_name_rows_beside_sentences_groups_and_codes(tmp_path: Path, sai
     rows = "".join(f'{i + 1},"{said.format(i, "ab"[i % 2])}",{i * i % 7}\n' for i in range(12))
     path.write_text(f"id,said,x\n{rows}")
     assert mc.read(path).row_names == tuple(str(i + 1) for i in range(12))
+
+
+def test_sentences_name_no_rows_and_numbers_beside_them_do(tmp_path: Path) -> None:
+    texts = [f"On day {i} the soup was cold and the bread was warm" for i in range(12)]
+    rows = "\n".join(f'{100 + i},"{text}",{i % 5}' for i, text in enumerate(texts))
+    file = tmp_path / "reviews.csv"
+    file.write_text(f"id,review,stars\n{rows}\n")
+    table = mc.read(file)
+    assert table.row_names == tuple(str(100 + i) for i in range(12))
+    assert {c.name: c.role.value for c in table.columns()} == {
+        "id": "identifier",
+        "review": "text",
+        "stars": "number",
+    }

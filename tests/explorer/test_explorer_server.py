@@ -1335,3 +1335,19 @@ def test_the_command_refuses_what_it_cannot_serve(
     assert main(["serve", "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["host"] == "127.0.0.1"
     assert main(["serve", "--no-open", "--port", "70000"]) == 2
+
+
+def test_guesses_of_columns_are_those_of_an_analysis_and_outlive_a_change(tmp_path: Path) -> None:
+    file = tmp_path / "seen.csv"
+    cells = [f"{a},{b},{c}" for a in "mf" for b in "abc" for c in "yn"]
+    counts = [30, 9, 2, 70, 5, 8, 1, 40, 6, 20, 9, 3]
+    rows = (f"{cell},{count}" for cell, count in zip(cells, counts, strict=True))
+    file.write_text("sex,dose,ill,Freq\n" + "\n".join(rows) + "\n")
+    source = of_file(file)
+    straight = straight_of(source, State())
+    found = mc.analyse(mc.read(file), random_state=0)
+    assert found.weighted_by == "Freq"
+    np.testing.assert_allclose(straight.model.inertias_, found.model.inertias_, rtol=1e-12)
+    changed = straight_of(source, State(uses={"sex": "supplementary"}))
+    assert changed.proposal.active == ("dose", "ill")
+    assert changed.proposal.weighted_by == "Freq"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import copy
 import doctest
 import inspect
@@ -56,6 +57,7 @@ from mercer.kernels.base import all_kernels
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
 from mercer.page.safe_text import mathml
+from mercer.page.sentences import in_words
 from mercer.points import FrozenArray
 from mercer.settings import nonnegative
 
@@ -633,3 +635,50 @@ def test_the_kernel_to_copy_has_its_formula_on_the_page(cauchy: Any) -> None:
     assert found is not None
     text = "".join(ElementTree.fromstring(found).itertext())
     assert text == "k(x,y)=2·11+‖x−y‖20.52"
+
+
+def test_the_kernel_to_copy_is_told_in_words_and_warned_of_units(cauchy: Any) -> None:
+    x = np.random.default_rng(4).standard_normal((40, 2)) * [1.0, 1000.0]
+    with pytest.warns(mercer.errors.Misleading, match="Cauchy with one bandwidth sees little"):
+        mercer.KernelPCA(1, kernel=cauchy(1.0)).fit(x)
+    assert in_words(cauchy(2.0).normalised(), None) == "normalised cauchy kernel (bandwidth 2)"
+
+
+@pytest.fixture
+def repeated() -> Iterator[Any]:
+    """An operation on a kernel that somebody else wrote, with words of its own."""
+
+    @mercer.kernels.value
+    class Repeated(Kernel):
+        kernel: Kernel
+        times: float = 2.0
+        phrase = "{times} times the {kernel}, by {distance}"
+
+        def evaluate(self, pairs: Any) -> Any:
+            return self.times * self.kernel.evaluate(pairs)
+
+    yield Repeated
+    del Kernel.known["repeated"]
+
+
+def test_an_operation_states_its_words_and_a_gaussian_takes_features(repeated: Any) -> None:
+    assert in_words(repeated(Gaussian(3.0)), None) == (
+        "2 times the Gaussian kernel (bandwidth 3), by the distance of Gaussian(bandwidth=3.0)"
+    )
+    assert Gaussian(3.0).of_features(Linear()) == Linear().gaussian(3.0)
+    assert mercer.Laplacian(3.0).of_features(Linear()) is None
+
+
+def test_nobody_outside_kernels_asks_for_the_class_of_a_kernel() -> None:
+    named = {c.__name__ for c in all_kernels().values()} | {"Radial", "Metric", "Composite"}
+    source = Path(mercer.__file__).parent
+    found = [
+        f"{path.relative_to(source)}: {ast.unparse(node)}"
+        for path in sorted(source.rglob("*.py"))
+        if path.parent.name != "kernels"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("isinstance", "issubclass")
+        and named & {part.removeprefix("mc.") for part in ast.unparse(node.args[1]).split(" | ")}
+    ]
+    assert found == []

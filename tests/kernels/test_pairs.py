@@ -18,6 +18,7 @@ from mercer.check import Array, Points, as_numpy
 from mercer.errors import InvalidInput, NotDifferentiable
 from mercer.kernels import Constant, Delta, FeatureMap, RationalQuadratic, tensor_sum
 from mercer.kernels import pairs as pairs_module
+from mercer.kernels.given import codes
 from mercer.kernels.pairs import (
     DIRECT_COLUMNS,
     LARGEST_SQUARE,
@@ -25,7 +26,6 @@ from mercer.kernels.pairs import (
     AllPairs,
     Pairs,
     Scale,
-    codes,
     conj,
     is_complex,
 )

@@ -354,6 +354,13 @@ def test_distances_to_the_full_network_fall_to_nothing(study: mc.networks.Replic
     assert np.all((low[:-1] < mean[:-1]) & (mean[:-1] < high[:-1]))
     assert not study.curve.to_full_band[:, -1].any()
     np.testing.assert_array_equal(study.curve.table()["to_full_low"], low)
+    curve, columns = study.curve, study.curve.table()
+    known = np.isfinite(np.asarray(columns["ratio"]))
+    within, between, ratio = (np.asarray(columns[c])[known] for c in ("within", "between", "ratio"))
+    np.testing.assert_allclose(within**2, curve.scatter)
+    np.testing.assert_allclose(between**2, np.maximum(curve.separation, 0.0), atol=1e-12)
+    np.testing.assert_allclose(ratio, np.maximum(curve.separation, 0.0) / curve.scatter)
+    assert "of the separation to the scatter" in str(curve)
     np.testing.assert_array_equal(study.curve.table()["to_full_high"], high)
     grams = np.array([[[1.0, 1.0], [1.0, 1.0 + 1e-15]]])
     assert distances(grams, slice(0, 1), slice(1, 2)).tolist() == [[0.0]]
@@ -613,7 +620,7 @@ def test_the_command_writes_what_is_asked(
     page, curve, edges = (str(tmp_path / n) for n in ("p.html", "curve.csv", "edges.csv"))
     words = ["replicates", str(file), "--condition", "condition", "--draws", "4", "--power", "2"]
     assert main([*words, "--page", page, "--out", curve, "--edges", edges, "-q"]) == 0
-    assert Path(curve).read_text().startswith("replicates,scatter,separation,ratio")
+    assert Path(curve).read_text().startswith("replicates,within,between,ratio")
     assert Path(edges).read_text().startswith("condition,gene,with,weight")
     text = Path(page).read_text(encoding="utf-8")
     assert "--power 2.0" in text

@@ -417,6 +417,8 @@ def _doubts(
         if kernel_model is not None:
             found += of_bandwidth(kernel_model.kernel_, _some(kernel_model))
         found += of_ellipses(None if table is None else table.colour)
+    if proposal.weighted_by is not None:  # a row is many individuals, and may well make an axis
+        found = [doubt for doubt in found if doubt.kind != "individual"]
     return found
 
 

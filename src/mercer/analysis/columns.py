@@ -31,6 +31,9 @@ IDENTIFIER = re.compile(
 )
 """Names of columns whose different whole numbers tell rows apart rather than measure them."""
 
+GAPS = "some of its counts are missing, and profiles need all"
+"""Why a column is beside a correspondence analysis."""
+
 COUNTED = "it numbers the rows and measures nothing"
 """What such a column does."""
 
@@ -221,6 +224,26 @@ def is_contingency(table: Table, columns: Sequence[Column]) -> bool:
     is_in_one_unit = totals.max() <= UNLIKE * totals.min()
     are_many = np.median(cells.max(axis=0)) >= MANY
     return bool(is_wide and are_many and is_in_one_unit and np.all(cells.sum(axis=1) > 0))
+
+
+def counted_columns(
+    table: Table, columns: Sequence[Column], asked: frozenset[str]
+) -> tuple[Column, ...]:
+    """Return the columns of counts that cross categories, none if they do not.
+
+    Columns with gaps are not among them, as profiles need all counts, if most columns have none.
+
+    >>> tasks = {"wife": [156, 82, 12, 0], "both": [14, 15, 46, 153], "husband": [2, 75, 23, 6]}
+    >>> rows = ["laundry", "driving", "official", "holidays"]
+    >>> table = Table.of(tasks, row_names=rows)
+    >>> [c.name for c in counted_columns(table, [*table.columns()], frozenset())]
+    ['wife', 'both', 'husband']
+    """
+    whole = tuple(c for c in columns if not np.any(table.imputed.get(c.name, False)))
+    gaps = [c.name for c in columns if c not in whole]
+    if 2 * len(gaps) >= len(columns) or asked.intersection(gaps) or not are_counts(table, columns):
+        return ()
+    return whole if is_contingency(table, whole) else ()
 
 
 def _ends_with_unit(name: str) -> bool:

@@ -11,12 +11,14 @@ import numpy as np
 
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
+    GAPS,
     Fate,
+    counted_columns,
     in_order,
-    is_contingency,
     is_identifier,
     name_fates,
     sorted_out,
+    unless_active,
     with_names,
 )
 from mercer.analysis.data_doubts import (
@@ -164,12 +166,12 @@ class Proposal:
         given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
             return standardise_kernel(given, self.points.matrix(), weights, self.scaled)
-        if not isinstance(given, Gaussian):
+        found = given.of_features(model.kernel_)
+        if found is None:
             raise InvalidParameter(
                 f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
                 f"distance, and {given} is no Gaussian: give gaussian(bandwidth=...)"
             )
-        found: Kernel = model.kernel_.gaussian(given.bandwidth)
         return found
 
 
@@ -320,8 +322,12 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         )
     # Weights are of individuals, and units of measurements: who gives them has no counts.
     is_free = method is None and given is None and scale is None and weights is None
-    if is_free and not factors and is_contingency(table, numbers):
+    counted = counted_columns(table, numbers, variables) if is_free and not factors else ()
+    if counted:
         chosen = "ca"
+        gaps = [c.name for c in numbers if c not in counted]
+        table, numbers = table.with_supplementary(*gaps), [*counted]
+        beside += [unless_active(Fate(name, "supplementary", GAPS)) for name in gaps]
     else:
         chosen = "kpca" if given is not None else method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
@@ -333,6 +339,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *beside,
     )
     sentence, advice = sentence_of(table, made, method, held - len(numbers))
+    if weights is not None:
+        low, high = np.min(weights), np.max(weights)
+        sentence += f" The rows have weights, from {low:.3g} to {high:.3g}."
     return Proposal(
         chosen,
         table,

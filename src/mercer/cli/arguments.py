@@ -9,8 +9,39 @@ from typing import Any, NoReturn
 
 from mercer.cli.errors import Misused
 
-RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
-"""Options by the words that a command had for them, where it has the others."""
+METHODS = ("pca", "kpca", "mca", "famd", "ca", "mds", "stress")
+RENAMED = {
+    "--level": "--confidence",
+    "--jobs": "--threads",
+    "--page": "--out",
+    "--ncp": "--rank",
+    "--n-components": "--rank",
+    "--axes": "--rank",
+    "--hcpc": "--clusters",
+    "--nb-clust": "--clusters",
+    "--row.w": "--weights",
+    "--ind.sup": "--sup-rows",
+    "--quanti.sup": "--sup-cols",
+    "--quali.sup": "--sup-cols",
+    "--scale.unit": "--scale",
+}
+"""Options by the words that R or another command has for them, where a command has these."""
+
+DONE_BY = {
+    **{name: f"mercer fit FILE --method {name}" for name in METHODS},
+    **dict.fromkeys(("cluster", "clusters", "hcpc"), "mercer fit FILE --clusters"),
+    "bootstrap": "mercer fit FILE --bootstrap 200",
+    "jackknife": "mercer fit FILE --jackknife",
+    "importance": "mercer fit FILE --importance",
+    "preimages": "mercer fit FILE --preimages",
+    "cmdscale": "mercer fit FILE --method mds",
+    "isomds": "mercer fit FILE --method stress --loss ordinal",
+    "transform": "mercer project MODEL FILE",
+    "predict": "mercer project MODEL FILE",
+}
+"""Analyses that are no command of their own, and what makes them."""
+
+PAGE_OF_FIT = "mercer report FILE --out page.html"
 
 
 class Parser(ArgumentParser):
@@ -51,13 +82,18 @@ def _meant(word: str, known: Sequence[str]) -> str:
     """
     from difflib import get_close_matches
 
+    if word == "--page" and "--coords" in known:  # of a fit, whose --out is the model
+        return f"; did you mean `{PAGE_OF_FIT}`?"
     if RENAMED.get(word) in known:
         return f"; did you mean {RENAMED[word]}?"
+    if word in DONE_BY and "fit" in known:
+        return f"; did you mean `{DONE_BY[word]}`?"
+    if word == "hcpc":
+        return "; did you mean --clusters?"
     close = get_close_matches(word, known, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
-METHODS = ("pca", "kpca", "mca", "famd", "ca", "mds", "stress")
 DISTANCES = (
     *("euclidean", "manhattan", "bray-curtis", "ruzicka", "jaccard", "chi-square", "hellinger"),
     *("chord", "aitchison", "gower"),

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.analysis.choice import standardise_kernel
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
-from mercer.cli.inputs import Data, data_of, missing_of
+from mercer.cli.inputs import Data, data_of, missing_of, weights_in
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
@@ -106,8 +106,7 @@ def read_columns(args: Namespace, talk: Talk) -> Data:
     known = settled(table.with_columns(kept), policy)
     for note in known.notes[len(table.notes) :]:
         talk.say(f"{args.data}: {note}")
-    weights = known.column(args.weights).values if args.weights else None
-    return replace(data, points=known, weights=weights)
+    return replace(data, points=known, weights=weights_in(known, args))
 
 
 def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ...]]:

@@ -6,13 +6,13 @@ from argparse import Namespace
 from dataclasses import fields
 from typing import Any
 
-from mercer.analysis.choice import NAMES
 from mercer.cli.errors import OK
 from mercer.cli.fits import (
     analysis_value,
     begin_fit,
     choices_of,
     fit_model,
+    heading,
     kernel_text,
     with_all_axes,
 )
@@ -43,9 +43,8 @@ def run(args: Namespace, talk: Talk) -> int:
         "individuals": len(data),
         "rules": rules,
     }
-    scaled = " of standardised columns" if found.is_scaled else ""
-    title = f"{type(model).__name__}{scaled}: {NAMES[found.analysis]}"
-    talk.answer(value | analysis_value(found, None), f"{title}\n{text_of(choices)}")
+    value |= analysis_value(found, None)
+    talk.answer(value, f"{heading(value)}\n{text_of(choices)}")
     return OK
 
 

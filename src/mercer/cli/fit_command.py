@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from mercer.analysis import Analysis
-from mercer.analysis.choice import NAMES
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.fits import (
@@ -19,6 +18,7 @@ from mercer.cli.fits import (
     analysis_value,
     begin_fit,
     fit_model,
+    heading,
     kernel_text,
 )
 from mercer.cli.inputs import Data
@@ -154,9 +154,7 @@ def _axes(spectrum: Any, values: Array, model: Any) -> list[dict[str, float]]:
 
 def text_of(value: dict[str, Any]) -> str:
     """Return the result of a fit as a person reads it."""
-    kernel = f" with {_short(value['kernel'])}" if value["kernel"] else ""
-    scaled = " of standardised columns" if value["scaled"] and not kernel else ""
-    lines = [f"{value['model']}{kernel}{scaled}: {NAMES[value['analysis']]}"]
+    lines = [heading(value)]
     if "stress" in value:
         lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
         return "\n".join(lines)
@@ -179,9 +177,7 @@ def text_of(value: dict[str, Any]) -> str:
     }
     evidence = value.get("evidence")
     adds = [] if evidence is None else [evidence["adds"]]
-    exactness = [] if "goodness" in value else [f"positive semidefinite: {value['psd']}"]
+    # The matrix of a table's own columns is positive semidefinite: nobody asks.
+    is_open = "goodness" not in value and value["kernel"]
+    exactness = [f"positive semidefinite: {value['psd']}"] if is_open else []
     return "\n".join([*lines, align_columns(columns), *adds, *exactness])
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 72 else f"{text[:69]}..."

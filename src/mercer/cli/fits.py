@@ -11,7 +11,7 @@ from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import complete_analysis
-from mercer.analysis.choice import standardise_kernel
+from mercer.analysis.choice import NAMES, standardise_kernel
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import curved_briefs
 from mercer.analysis.proposal import AXES
@@ -156,6 +156,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         weights=data.weights,
     )
     _refuse_unused(args, proposal.analysis)
+    proposal = _with_weights(proposal, data.weighted_by)
     model = proposal.model(args.rank, **_options(args, proposal.analysis))
     passive = None if data.passive is None else proposal.placed(data.passive)
     if passive is not None and proposal.reads_rows:
@@ -167,6 +168,13 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
     weights = proposal.weights if data.weights is None else data.weights
     data = replace(data, points=proposal.points, passive=passive, used=used, weights=weights)
     return Asked(data, model, proposal)
+
+
+def _with_weights(proposal: Proposal, column: str | None) -> Proposal:
+    """Return a proposal that says which of its columns holds the weights of the rows."""
+    why = "it holds the weights of the rows"
+    fates = tuple(f._replace(reason=why) if f.name == column else f for f in proposal.fates)
+    return replace(proposal, fates=fates)
 
 
 def _refuse_labels(active: Iterable[str], table: Table) -> None:
@@ -259,10 +267,11 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
 def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     """Return the choice of an analysis as programs read it."""
     if found.proposal is None:
-        return {"analysis": found.analysis, "scaled": False}
+        return {"analysis": found.analysis, "weights": None, "scaled": False}
     proposal = found.proposal
     value: dict[str, Any] = {
         "analysis": proposal.analysis,
+        "weights": found.data.weighted_by,
         "scaled": proposal.scaled,
         "sentence": in_flags(proposal.sentence, proposal.advice),
         "active": list(proposal.active),
@@ -280,6 +289,20 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     value["doubts"] = [_doubt_value(doubt) for doubt in whole.doubts]
     value["evidence"] = None if whole.evidence is None else _evidence_value(whole.evidence)
     return value
+
+
+def heading(value: Mapping[str, Any]) -> str:
+    """Return what was computed of what, from the object of an answer.
+
+    >>> found = {"analysis": "pca", "scaled": True, "kernel": None, "weights": "w"}
+    >>> heading(found)
+    'Principal component analysis of standardised columns, rows weighted by "w"'
+    """
+    name, text = NAMES[value["analysis"]], value["kernel"] or ""
+    kernel = f" with {text if len(text) <= 72 else f'{text[:69]}...'}" if text else ""
+    scaled = " of standardised columns" if value["scaled"] and not kernel else ""
+    weighted = f", rows weighted by {quote_names([value['weights']])}" if value["weights"] else ""
+    return f"{name[0].upper()}{name[1:]}{kernel}{scaled}{weighted}"
 
 
 def _doubt_value(doubt: Doubt) -> dict[str, Any]:

@@ -47,6 +47,9 @@ COPIED = 2**20
 MOST_LINES = 100
 """Lines that are looked at to see whether each is a text."""
 
+SHOWN_ROWS = 6
+"""Rows that an error names."""
+
 MOST_LOOKED_AT = 10_000
 """Entries of a folder that are looked at to see whether it holds graphs."""
 
@@ -59,7 +62,8 @@ UNUSED = "is not used"
 class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
-    ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels.
+    ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
+    ``weighted_by`` is the column of the weights.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Data:
     passive_rows: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     used: tuple[str, ...] | None = None
+    weighted_by: str | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -134,7 +139,8 @@ class Data:
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
-        beside = [n for n in table.names if n in table.supplementary and n not in unused]
+        aside = table.supplementary - {*unused, self.weighted_by}
+        beside = [n for n in table.names if n in aside]
         parts = [
             f"{self}: {quote_names(n for n in table.names if n in used)}" if used else str(self),
             f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",
@@ -142,6 +148,7 @@ class Data:
             if factors
             else "",
             f"supplementary {quote_names(beside)}" if beside else "",
+            f"rows weighted by {quote_names([self.weighted_by])}" if self.weighted_by else "",
             f"dates and texts not used: {quote_names(unused)}" if unused else "",
         ]
         return "; ".join(part for part in parts if part)
@@ -211,8 +218,9 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         _propose_kernel(args, "strings", min(map(len, found)), talk)
     data = Data(args.data, found, notes=tuple(getattr(found, "notes", ())))
     if data.table is not None:
-        _tell_imputed(args, data.table, talk)
-        data = _chosen(data, data.table, args)
+        table = data.table
+        data = _chosen(data, table, args)
+        _tell_imputed(args, table, talk)
     else:
         _refuse_columns(args)
     if len(data) == 0:
@@ -363,7 +371,6 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     table = table.with_supplementary(*_columns(args.sup_cols, table))
     if args.weights:
         table = table.with_supplementary(args.weights)
-    weights = table.column(args.weights).values if args.weights else None
     kernels = _row_kernels(args)
     reads_all = bool(kernels) or getattr(args, "reads_rows", False)
     if not table.active and not reads_all:
@@ -373,8 +380,9 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
         )
     used = _used(kernels[0], table) if kernels and isinstance(args.kernel, str) else None
     rows = _rows(args.sup_rows, table)
+    data = replace(data, used=used, weighted_by=args.weights)
     if not len(rows):
-        return replace(data, points=table, weights=weights, used=used)
+        return replace(data, points=table, weights=weights_in(table, args))
     if table.row_names is None:  # numbers in the file, which those who are left do not have
         table = replace(table, row_names=tuple(str(i + 1) for i in range(len(table))))
     kept = np.setdiff1d(np.arange(len(table)), rows)
@@ -383,11 +391,38 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     return replace(
         data,
         points=table.picked(kept),
-        weights=None if weights is None else weights[kept],
+        weights=weights_in(table.picked(kept), args, kept),
         passive=table.picked(rows),
         passive_rows=tuple(rows.tolist()),
-        used=used,
     )
+
+
+def weights_in(
+    table: Table, args: Namespace, rows: Sequence[int] | Array | None = None
+) -> Array | None:
+    """Return the column of weights, None without one; no mean of others is put for a weight.
+
+    ``rows`` are the numbers of the rows in the file, from 0, where they are some of it.
+    """
+    if args.weights is None:
+        return None
+    values = np.asarray(table.column(args.weights).values, float)
+    put = table.imputed.get(args.weights, np.zeros(len(values), bool))
+    wrong = {"missing": put | np.isnan(values), "infinite": np.isinf(values)}
+    wrong["negative"] = values < 0.0
+    for what, mask in wrong.items():
+        places = np.flatnonzero(mask)
+        if len(places):
+            numbers = range(len(values)) if rows is None else rows
+            shown = [row_place(table, int(i), int(numbers[i])) for i in places[:SHOWN_ROWS]]
+            more = f" and {len(places) - SHOWN_ROWS} more" if len(places) > SHOWN_ROWS else ""
+            raise InvalidInput(
+                f"{args.data}, column {quote_names([args.weights])}: the weight is {what} in "
+                f"{', '.join(shown)}{more}. Every row of the fit needs a weight that is a number "
+                ">= 0: fill it in, make such rows supplementary with --sup-rows"
+                + (", or leave them out with --drop-na" if what == "missing" else "")
+            )
+    return values
 
 
 def _row_kernels(args: Namespace) -> list[Kernel]:

@@ -20,9 +20,14 @@ from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
 from mercer.cli.progress import carry_out
+from mercer.clusters.axes import deciding_axes
 from mercer.data.table import Role, Table
+from mercer.dimension.choose import RISK, affordable_permutations, choose_dimension
+from mercer.dimension.rules import Choice
 from mercer.display import percent
+from mercer.errors import MercerError
 from mercer.estimator import PRECOMPUTED, as_kernel
+from mercer.page.safe_text import count_of
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
 from mercer.reading.links import Scores
@@ -303,9 +308,6 @@ def _points_of(points: AxisPoints, axis: int) -> list[dict[str, Any]]:
     ]
 
 
-CLUSTER_AXES = 5
-"""Axes on which individuals are near each other, the first ones."""
-
 NAMED = 3
 """Columns, and members, that a sentence names."""
 
@@ -336,8 +338,8 @@ class ClusterStudy(AxesStudy):
             raise Misused(f"--clusters must be a whole number >= 1, found {args.clusters}")
 
     def calls(self, args: Namespace, model: Any) -> Calls:
-        axes = min(CLUSTER_AXES, Scores.of(model).coordinates.shape[1]) or None
-        how = {"count": args.clusters or None, "axes": axes, "random_state": args.seed}
+        axes = deciding_axes(_horn(model, args.seed), Scores.of(model).coordinates.shape[1])
+        how = {"count": args.clusters or None, "axes": axes or None, "random_state": args.seed}
         return {"cluster": how}
 
     def answer(self, args: Namespace, model: Any, progress: Line) -> tuple[Any, ...]:
@@ -353,9 +355,11 @@ class ClusterStudy(AxesStudy):
     def text(self, *found: Described) -> str:
         (one,) = found
         classes = one.classes
+        axes = classes.centres.shape[1]
         lines = [
-            f"{classes.count} classes hold {percent(classes.share)} of the inertia of the axes "
-            f"between them; the tree suggests {classes.suggested}"
+            f"{count_of(classes.count, 'class')} on the first {count_of(axes, 'axis')} "
+            f"{'explains' if classes.count == 1 else 'explain'} {percent(classes.share)} of the "
+            f"differences there; the tree suggests {classes.suggested}"
         ]
         for label in range(1, classes.count + 1):
             size = int(classes.sizes[label - 1])
@@ -370,6 +374,7 @@ class ClusterStudy(AxesStudy):
         classes = one.classes
         return {
             "count": classes.count,
+            "axes": classes.centres.shape[1],
             "suggested": classes.suggested,
             "share": classes.share,
             "labels": classes.labels,
@@ -384,6 +389,20 @@ class ClusterStudy(AxesStudy):
                 for label in range(1, classes.count + 1)
             ],
         }
+
+
+def _horn(model: Any, seed: int) -> dict[str, Choice]:
+    """Return what Horn's test says of the axes, where it is quick and the data allow it."""
+    if not hasattr(model, "inertias_"):
+        return {}
+    count, _ = affordable_permutations(model)
+    if count == 0:
+        return {}
+    try:
+        found = choose_dimension(model, "horn", permutations=count, risk=RISK, random_state=seed)
+    except MercerError:
+        return {}
+    return {"horn": found}
 
 
 def _describing_columns(table: Any) -> dict[str, Any]:

@@ -231,7 +231,9 @@ def cluster(
     method : {"ward", "kernel-kmeans", "spectral"}
         The last is for a `KernelPCA` of similarities.
     axes : int or None
-        How many of the first axes decide; None takes all of the model.
+        How many of the first axes decide; None takes all of the model, as its ``n_components``
+        says. Pages and ``mercer fit --clusters`` take those that are more than chance by Horn's
+        test, at least two, or the first five where it decides nothing.
     consolidate : bool
         Whether individuals move to the nearest centre after the cut.
     random_state : int, generator or None

@@ -22,6 +22,9 @@ MOST_LEVELS = 50
 LONGEST_NAME = 60
 """Letters up to which labels that all differ are better names of rows than their numbers."""
 
+WORDS, LETTERS = 6, 35
+"""The means from which on labels are sentences, which tell rows apart and name none."""
+
 IDENTIFIERS = frozenset({"", "id", "index", "name", "names", "row", "rownames", "row.names"})
 """Names of a first column of whole numbers that counts rows rather than measures them."""
 
@@ -40,16 +43,26 @@ def guess_role(labels: Array, *, may_name_rows: bool) -> Role:
     <Role.IDENTIFIER: 'identifier'>
     >>> guess_role(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
     <Role.DATE: 'date'>
+    >>> texts = [f"On day {i} the soup was cold and the bread was warm" for i in range(3)]
+    >>> guess_role(np.array(texts, object), may_name_rows=True)
+    <Role.TEXT: 'text'>
     """
     present = [label for label in labels if label is not None]
     distinct = set(present)
     if present and parse_date(present[0]) is not None and dates_of(present) is not None:
         return Role.DATE
-    if may_name_rows and len(distinct) == len(labels):
+    if may_name_rows and len(distinct) == len(labels) and not _are_sentences(present):
         return Role.IDENTIFIER
     if len(distinct) <= min(MOST_LEVELS, max(2, len(present) // 2)):
         return Role.FACTOR
     return Role.TEXT
+
+
+def _are_sentences(labels: Sequence[str]) -> bool:
+    """Whether labels are usually longer, and of more words, than names are."""
+    words = sum(len(label.split()) for label in labels)
+    letters = sum(map(len, labels))
+    return words >= WORDS * len(labels) and letters >= LETTERS * len(labels) > 0
 
 
 def assemble_table(
@@ -135,6 +148,7 @@ def _are_names(values: Array) -> bool:
         return False
     labels = values.tolist()
     is_told_apart = None not in labels and len(set(labels)) == len(labels)
+    is_told_apart = is_told_apart and not _are_sentences(labels)
     return is_told_apart and max(map(len, labels)) <= LONGEST_NAME and not are_numbers(values)
 
 

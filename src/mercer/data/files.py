@@ -302,9 +302,16 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
         return assemble_table(labels, values, roles=roles, row_names=index)
     if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
         return of_numbers(as_matrix(source, "the array").copy())
+    if isinstance(source, list | tuple) and source and all(isinstance(s, str) for s in source):
+        raise InvalidInput(
+            "a table is a path, a data frame, an annotated matrix or an array of numbers, found "
+            f"a {type(source).__name__} of {len(source)} strings. A kernel PCA of strings is "
+            "KernelPCA(kernel='string_spectrum(length=3)').fit(...)"
+        )
+    by_name = "; mercer.Table.of makes a table of columns by name"
     raise InvalidInput(
         f"read takes a path, a data frame, an annotated matrix or an array of numbers, found "
-        f"{type(source).__name__}"
+        f"{type(source).__name__}{by_name if isinstance(source, Mapping) else ''}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, cast
@@ -283,18 +283,23 @@ def places_of(kernel: Columns) -> dict[str, slice]:
     found: dict[str, slice] = {}
     start = 0
     for name, child in kernel.children().items():
-        stop = start + (len(child.levels or ()) if isinstance(child, Category) else 1)
+        stop = start + (len(_levels(child)) or 1)
         found[name] = slice(start, stop)
         start = stop
     return found
+
+
+def _levels(kernel: Kernel) -> Sequence[Hashable]:
+    """Return the levels of the kernel of a factor, none of one of numbers."""
+    return getattr(kernel, "levels", None) or ()
 
 
 def unknown_levels(kernel: Columns, table: Rows) -> dict[str, Array]:
     """Return the rows whose level is none of the kernel's, by column."""
     found: dict[str, Array] = {}
     for name, child in kernel.children().items():
-        if isinstance(child, Category):
-            known = set(child.levels or ())
+        known = set(_levels(child))
+        if known:
             strange = np.array([label not in known for label in members(table.columns[name])])
             if strange.any():
                 found[name] = strange

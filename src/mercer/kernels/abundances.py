@@ -194,6 +194,7 @@ class ChiSquare(Kernel):
     domain: ClassVar[Domain] = {"margins": _margins}
     is_vectorial: ClassVar[bool] = True
     theorem: ClassVar[str] = "the inner product of profiles in units of the roots of margins"
+    distance_phrase: ClassVar[str] = "the χ² distance between profiles of {margins}"
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.margins != OBSERVED:

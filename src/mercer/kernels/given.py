@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -12,12 +12,19 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
+    members,
+    refuse_sparse,
     square_matrix,
     worst_asymmetry,
 )
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.pairs import Pairs, Scale, codes
+from mercer.kernels.pairs import Pairs, Scale
+from mercer.kernels.point_pairs import DISTANCE_ACCURACY as DISTANCE_ACCURACY
+from mercer.kernels.point_pairs import (
+    as_lists,
+    hashable,
+)
 from mercer.points import FrozenArray
 from mercer.settings import is_yes
 
@@ -178,3 +185,17 @@ class Precomputed(Kernel):
         right = left if pairs.same else self._rows(pairs.y, "y")
         rows, columns = np.broadcast_arrays(pairs.of_x(left), pairs.of_y(right))
         return pairs.array(self.matrix[rows, columns])
+
+
+def codes(pairs: Pairs) -> tuple[Array, Array]:
+    """Number the points so that equal points, and only those, have equal numbers."""
+    for points, name in ((pairs.x, "x"), (pairs.y, "y")):
+        refuse_sparse(points, name)
+    seen: dict[Hashable, int] = {}
+
+    def number(points: Points) -> Array:
+        keys = (hashable(p) for p in members(as_lists(points)))
+        return np.fromiter((seen.setdefault(k, len(seen)) for k in keys), np.intp)
+
+    left = number(pairs.x)
+    return left, left if pairs.same else number(pairs.y)

@@ -106,6 +106,7 @@ class Normalised(FromDistances):
     kernel: Kernel
     theorem: ClassVar[str] = "features divided by their norm are features"
     formula: ClassVar[str] = "kernel(x, y) / sqrt(kernel(x, x) * kernel(y, y))"
+    phrase: ClassVar[str] = "normalised {kernel}"
 
     def __post_init__(self) -> None:
         refuse_conditional([self.kernel], "a normalised conditionally positive definite kernel")
@@ -193,6 +194,8 @@ class GaussianOf(FromDistances):
     formula: ClassVar[str] = (
         "exp(-(kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)) / (2 * bandwidth**2))"
     )
+    title: ClassVar[str] = "Gaussian"
+    phrase: ClassVar[str] = "Gaussian kernel of {distance} (bandwidth {bandwidth})"
 
     @property
     def kind(self) -> Kind:

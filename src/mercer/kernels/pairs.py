@@ -24,18 +24,14 @@ from mercer.check import (
     as_numpy,
     how_many,
     is_foreign,
-    members,
     namespace,
     place_of,
-    refuse_sparse,
     vectors,
 )
 from mercer.errors import InvalidInput, NotDifferentiable
 from mercer.kernels import point_pairs
 from mercer.kernels.point_pairs import DISTANCE_ACCURACY as DISTANCE_ACCURACY
 from mercer.kernels.point_pairs import (
-    as_lists,
-    hashable,
     in_lengths,
     sparse_squared_distances,
     squared_distances,
@@ -456,20 +452,6 @@ class Aligned(Pairs):
             return sums_of_squares(in_lengths(a - b, lengths))
         gap = (a - b) / lengths
         return namespace(a).sum(gap * gap, axis=1)
-
-
-def codes(pairs: Pairs) -> tuple[Array, Array]:
-    """Number the points so that equal points, and only those, have equal numbers."""
-    for points, name in ((pairs.x, "x"), (pairs.y, "y")):
-        refuse_sparse(points, name)
-    seen: dict[Hashable, int] = {}
-
-    def number(points: Points) -> Array:
-        keys = (hashable(p) for p in members(as_lists(points)))
-        return np.fromiter((seen.setdefault(k, len(seen)) for k in keys), np.intp)
-
-    left = number(pairs.x)
-    return left, left if pairs.same else number(pairs.y)
 
 
 def _sparse(points: Points, name: str) -> Any:

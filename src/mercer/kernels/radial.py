@@ -316,6 +316,10 @@ class Radial(Metric):
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return (self.unit,)
 
+    @property
+    def has_one_length(self) -> bool:
+        return isinstance(getattr(self, "bandwidth", None), float)
+
     def _at_zero(self, function: Callable[[Array], Array], s: float = 0.0) -> float:
         """Return the modulus of a function of s at 0, infinite where it has no value."""
         with np.errstate(all="ignore"):
@@ -468,6 +472,9 @@ class Gaussian(Radial):
 
     def mixing(self, count: int, rng: np.random.Generator) -> Array:
         return np.ones(count)
+
+    def of_features(self, kernel: Kernel) -> Kernel:
+        return kernel.gaussian(self.bandwidth)  # type: ignore[arg-type]  # which refuses several
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
         return -2.0 * pairs.xp.expm1(-0.5 * pairs.squared_distance(self.length))

@@ -228,6 +228,15 @@ class Statements(ABC):
     """Whether points are rows of a stored matrix, by their numbers."""
     is_of_products: ClassVar[bool] = False
     """Whether the formula asks of vectors only for inner products and Euclidean distances."""
+    title: ClassVar[str] = ""
+    """The name in prose; empty for the words of the class's name."""
+    phrase: ClassVar[str] = ""
+    """The kernel in prose, where its title and parameters do not tell it: ``{kernel}`` stands for
+    the kernel inside, ``{distance}`` for the distance of its features, others for parameters."""
+    distance_phrase: ClassVar[str] = ""
+    """The distance of the kernel's features in prose, where it has a name."""
+    likeness: ClassVar[str] = ""
+    """The points that are alike, in a sentence without its stop, where a reader may wonder."""
 
     @abstractmethod
     def children(self) -> dict[str, Kernel]:
@@ -304,6 +313,15 @@ class Statements(ABC):
     def with_missing_level(self) -> Kernel:
         """Return the kernel whose categories take what is missing for a level."""
         return self.with_children({n: k.with_missing_level() for n, k in self.children().items()})
+
+    @property
+    def has_one_length(self) -> bool:
+        """Whether the value is a function of the distance of two vectors, divided by one length."""
+        return False
+
+    def of_features(self, kernel: Kernel) -> Kernel | None:
+        """Return the same function of the distance of a kernel's features, if there is one."""
+        return None
 
     @property
     def is_costly(self) -> bool:

@@ -213,6 +213,7 @@ class StringSpectrum(StringKernel):
     alphabet: str | None = None
     domain: ClassVar[Domain] = {"length": positive_length, "alphabet": alphabet_or_none}
     theorem: ClassVar[str] = "the inner product of counts of words"
+    likeness: ClassVar[str] = "Sequences are alike that share many parts of this length"
 
     def tables(self, letters: Letters) -> list[csr_array]:
         return [spectrum(letters, self.length)]

@@ -53,6 +53,11 @@ UNAVAILABLE = {
     name: f"a kernel mercer does not have: give scikit-learn's {name}_kernel as precomputed"
     for name in ABSENT
 }
+FAMILIAR = dict.fromkeys(
+    ("spectrum", "string", "spectrum_kernel"),
+    "string_spectrum(length=3), of strings",
+)
+"""Words by which people ask for the usual kernel of strings."""
 NO_FUNCTION = "a Python function, which has no written form"
 
 
@@ -227,7 +232,8 @@ class _Reader:
             self.fail(f"expected a kernel, found {name.text}, which {refusal}", name.at)
         if not any(makers):
             names = [n for n, c in all_kernels().items() if not _refusal(c)]
-            hint = advice(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], UNAVAILABLE)
+            there = {**UNAVAILABLE, **FAMILIAR}
+            hint = advice(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], there)
             bracket = f" ({hint})" if hint else ""
             self.fail(f"expected a kernel, found {_short(name.text)}{bracket}", name.at)
         return self.call(name, *[make for make in makers if make])

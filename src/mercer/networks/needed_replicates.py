@@ -35,10 +35,10 @@ class ReplicateCurve(Shown):
 
     ``sizes`` are those of which every condition has two disjoint sets. ``scatter`` is the mean
     squared distance of networks to the mean network of their condition, ``separation`` the mean
-    squared distance of these mean networks and ``ratio`` their quotient, with the ends of bands
-    (``samples``: the values of the ratio) over bootstrap samples of the replicates. ``recognised``
-    is how often a network lies nearest to that of its own condition among those of disjoint
-    replicates.
+    squared distance of these mean networks and ``ratio`` the second by the first, with the ends of
+    bands (``samples``: the values of the ratio) over bootstrap samples of the replicates.
+    ``recognised`` is how often a network lies nearest to that of its own condition among those of
+    disjoint replicates.
 
     ``every`` are all sizes that were asked for, and ``to_full`` the mean distances of their
     networks to the network of all replicates of their condition: a row for each size and a column
@@ -49,9 +49,9 @@ class ReplicateCurve(Shown):
 
     facts: ClassVar[Mapping[str, str]] = {
         "sizes": "numbers of replicates",
-        "ratio": "of the scatter to the separation",
-        "scatter": "of networks in their conditions",
-        "separation": "of conditions",
+        "ratio": "of the separation to the scatter",
+        "scatter": "of networks in their conditions, a squared distance",
+        "separation": "of conditions, a squared distance",
         "recognised": "share of networks nearest to their own condition",
         "confidence": "of the bands",
     }
@@ -77,7 +77,11 @@ class ReplicateCurve(Shown):
         return continue_line(self.sizes, self.ratio, m), low, high
 
     def table(self, library: str | None = None) -> Any:
-        """Return one row for each size; NaN where there are no two disjoint sets of it."""
+        """Return one row for each size; NaN where there are no two disjoint sets of it.
+
+        ``within`` and ``between`` are the roots of ``scatter`` and ``separation``: distances, as
+        ``to_full`` is. ``ratio`` is that of their squares.
+        """
         place = {int(m): i for i, m in enumerate(self.sizes)}
         rows = [place.get(int(m), -1) for m in self.every]
 
@@ -86,8 +90,8 @@ class ReplicateCurve(Shown):
 
         columns = {
             "replicates": self.every,
-            "scatter": column(np.sqrt(np.maximum(self.scatter, 0.0))),
-            "separation": column(np.sqrt(np.maximum(self.separation, 0.0))),
+            "within": column(np.sqrt(np.maximum(self.scatter, 0.0))),
+            "between": column(np.sqrt(np.maximum(self.separation, 0.0))),
             "ratio": column(self.ratio),
             "recognised": column(self.recognised),
             "to_full": self.to_full.mean(axis=1),

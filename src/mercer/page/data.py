@@ -13,6 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
+from mercer.clusters.axes import deciding_axes
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
@@ -37,7 +38,6 @@ from mercer.page.sentences import (
     dimension,
     exactness,
     groups_value,
-    kept_axes,
     method,
     name_of_classes,
     result,
@@ -103,7 +103,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         opens = _opens(made, curved)
         rows = rows_to_show(subject, most_points)
         is_long = is_live and len(subject) > PAGE.live
-        classes = None if is_long else classes_of(subject, kept_axes(subject, found), clusters)
+        classes = (
+            None if is_long else classes_of(subject, deciding_axes(found, subject.axes), clusters)
+        )
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),

@@ -149,9 +149,9 @@ EDGES = 10
 
 COLUMNS = {
     "replicates": "replicates",
-    "scatter": "to the own condition",
-    "separation": "between conditions",
-    "ratio": "ratio of squares",
+    "within": "to the own condition",
+    "between": "between conditions",
+    "ratio": "between / own, squared",
     "recognised": "nearest to its own",
     "to_full": "to the network of all replicates",
     "to_full_low": "from",

@@ -15,10 +15,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
 from mercer.factorial import CA
-from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel, parameters
-from mercer.kernels.metric import GaussianOf, Normalised
-from mercer.kernels.strings import StringSpectrum
 from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
 from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
@@ -38,8 +35,8 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     one = "row" if isinstance(subject.model, CA) else "individual"
     if made is None:
         done = f"{count_of(len(subject), one)}, {analysis(subject)}."
-        is_of_strings = isinstance(_unscaled(subject.kernel), StringSpectrum)
-        sentences = [f"{done} {OF_STRINGS}" if is_of_strings else done]
+        alike = "" if subject.kernel is None else _likeness(subject.kernel)
+        sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
@@ -77,14 +74,6 @@ def _association(subject: Subject) -> list[str]:
     chance = f"p = {p:.2g}" if p >= LEAST_P else f"p < {LEAST_P:g}"
     proved = "Rows and columns are related" if p <= LEVEL else "Rows and columns may be unrelated"
     return [f"{proved}: χ² = {short(squares)} with {freedom} degrees of freedom ({chance})."]
-
-
-def kept_axes(subject: Subject, choices: dict[str, Choice]) -> int | None:
-    """Return how many axes are more than chance, at least two; None where it is not known."""
-    horn = choices.get("horn")
-    if not isinstance(horn, ParallelAnalysis) or not horn.is_decided:
-        return None
-    return min(max(horn.n_components, 2), subject.axes)
 
 
 def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
@@ -155,15 +144,14 @@ def _stress(model: Any) -> str:
     return f"{name} {short(model.stress_)}{state}"
 
 
-OF_STRINGS = (
-    "Sequences are alike that share many parts of this length; another kernel (--kernel) compares "
-    "them in another way."
-)
-"""How to read a map of strings, and how to change what it is made of."""
+OTHERWISE = "another kernel (--kernel) compares them in another way"
+"""How to change what makes points alike."""
 
 
-def _unscaled(kernel: Kernel | None) -> Kernel | None:
-    return kernel.kernel if isinstance(kernel, Normalised) else kernel
+def _likeness(kernel: Kernel) -> str:
+    """Return which points are alike, of an operation on one kernel what that kernel says."""
+    inside = list(kernel.children().values())
+    return kernel.likeness or (_likeness(inside[0]) if len(inside) == 1 else "")
 
 
 def analysis(subject: Subject) -> str:
@@ -206,9 +194,8 @@ def method(subject: Subject) -> str:
         return METHODS[name]
     if subject.kernel is None:
         return name
-    if isinstance(subject.kernel, GaussianOf):
-        return "kernel PCA, Gaussian kernel"
-    is_named = not subject.kernel.children() and not subject.is_precomputed
+    is_alone = not subject.kernel.children() and not subject.is_precomputed
+    is_named = bool(subject.kernel.title) or is_alone
     return f"kernel PCA, {_title(subject.kernel)} kernel" if is_named else "kernel PCA"
 
 
@@ -241,15 +228,13 @@ def _read(given: Any) -> Kernel | None:
 def in_words(kernel: Kernel, given: Kernel | None) -> str:
     """Return a kernel and its parameters in words, with the rule that found a parameter.
 
+    >>> from mercer.kernels import StringSpectrum
     >>> in_words(StringSpectrum(3).normalised(), None)
     'normalised string spectrum kernel (length 3)'
     """
-    if isinstance(kernel, Normalised):
-        inner = given.kernel if isinstance(given, Normalised) else None
-        return f"normalised {in_words(kernel.kernel, inner)}"
-    if isinstance(kernel, GaussianOf):
-        width = kernel.bandwidth if isinstance(kernel.bandwidth, str) else short(kernel.bandwidth)
-        return f"Gaussian kernel of {_distance_in_words(kernel.kernel)} (bandwidth {width})"
+    if kernel.phrase:
+        inner = given.children().get("kernel") if type(given) is type(kernel) else None
+        return _filled(kernel.phrase, kernel, inner)
     columns = columns_read(kernel)
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
@@ -267,14 +252,31 @@ def in_words(kernel: Kernel, given: Kernel | None) -> str:
     return f"{_title(kernel)} kernel ({'; '.join(parts) if len(parts) > 1 else parts[0]})"
 
 
+def _filled(phrase: str, kernel: Kernel, given: Kernel | None = None) -> str:
+    """Return a phrase of a kernel with words for its parameters and the kernel inside."""
+    words = {name: _value_in_words(value) for name, value in kernel.fields().items()}
+    inside = kernel.children().get("kernel")
+    if inside is not None:
+        words["kernel"] = in_words(inside, given)
+        words["distance"] = _distance_in_words(inside)
+    return phrase.format_map(words)
+
+
+def _value_in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return count_of(len(value), "column")
+    return short(value) if isinstance(value, int | float) else clean(value, 60)
+
+
 def _distance_in_words(kernel: Kernel) -> str:
     """Return the distance between the features of a kernel in words.
 
+    >>> from mercer.kernels import ChiSquare
     >>> _distance_in_words(ChiSquare((0.25, 0.75)))
     'the χ² distance between profiles of 2 columns'
     """
-    if isinstance(kernel, ChiSquare):
-        return f"the χ² distance between profiles of {count_of(len(kernel.margins), 'column')}"
+    if kernel.distance_phrase:
+        return _filled(kernel.distance_phrase, kernel)
     columns = columns_read(kernel)
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
@@ -290,7 +292,7 @@ def _title(kernel: Kernel) -> str:
     ('Matérn', 'Weisfeiler–Lehman')
     """
     words = snake(type(kernel).__name__).replace("_", " ")
-    return PEOPLE.get(words, words)
+    return kernel.title or PEOPLE.get(words, words)
 
 
 PEOPLE = {
@@ -388,12 +390,13 @@ FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
 
-def classes_of(subject: Subject, axes: int | None, count: int | None = None) -> Clusters | None:
+def classes_of(subject: Subject, axes: int, count: int | None = None) -> Clusters | None:
     """Return classes of the individuals on the first axes, None for too few or too many.
 
     A ``count`` of classes was asked for, of whatever number of individuals.
     """
     if count is not None:
+        axes = axes or 1  # of none there are no classes, which it refuses
         return cluster(subject.model, count, axes=axes, random_state=0)
     if subject.axes == 0 or not PAGE.fewest_clustered <= len(subject) <= PAGE.clustered:
         return None
@@ -417,7 +420,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
     said = (
-        f"On {which} the individuals form {count_of(found.count, 'class')}, which account for "
+        f"On {which} the individuals form {count_of(found.count, 'class')}, which explain "
         f"{percent(found.share)} of the differences there (Ward's tree, cut {cut}, then k-means)."
     )
     told = _told(subject, found)

@@ -23,7 +23,6 @@ from mercer.errors import (
 )
 from mercer.estimator import column_names, require_fit
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import Radial
 from mercer.points import read_only
 from mercer.reading.axis_values import (
     Categories,
@@ -443,9 +442,8 @@ def warn_of_units(kernel: Kernel, points: Any, weights: Array, names: Sequence[s
 
     A bandwidth for each column says that units were thought of, and so does another kernel.
     """
-    is_one = isinstance(kernel, Radial) and isinstance(getattr(kernel, "bandwidth", None), float)
     is_table = isinstance(points, np.ndarray) and points.ndim == 2
-    if not is_one or not is_table or np.count_nonzero(weights) < FEWEST:
+    if not kernel.has_one_length or not is_table or np.count_nonzero(weights) < FEWEST:
         return
     shares = column_shares(points, weights)
     if np.count_nonzero(shares > CONSTANT) < 2 or shares.max() < NEARLY_ALL:

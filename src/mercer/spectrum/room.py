@@ -136,8 +136,8 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     """
     block, rank = sizes(n, count)
     points = 24 * n * (d + 2)
-    cut = block * (2 * Limits.most_blocks + 2 * Limits.kept_blocks + 4)
-    twice = 12 * block + threads * (2 * block + PROBES + 1)
+    cut = block * (2 * Limits.most_blocks + 2 * Limits.kept_blocks + 2)
+    twice = 10 * block + threads * (2 * block + PROBES + 1)
     vectors = 8 * n * max(cut, twice)
     probes = 8 * n * PROBES * (PROBE_STEPS + 1)
     tiles = threads * 12 * TILE * TILE

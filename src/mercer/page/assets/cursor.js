@@ -62,8 +62,7 @@ mercer.Cursor = class {
     mercer.shape(this.group, "line", { x1: u - 9, x2: u + 9, y1: v, y2: v, ...look });
     mercer.shape(this.group, "line", { x1: u, x2: u, y1: v - 9, y2: v + 9, ...look });
     const trail = kind === "box" && corners.length ? mercer.corners(corners[0], at) : [...corners, at];
-    const around = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" };
-    if (trail.length > 1) mercer.shape(this.group, "path", { ...around, d: `${mercer.path(trail.map((p) => p[0]), trail.map((p) => p[1]))}Z` });
+    if (trail.length > 1) mercer.shape(this.group, "path", { ...mercer.AROUND, d: `${mercer.path(trail.map((p) => p[0]), trail.map((p) => p[1]))}Z` });
     const told = "Arrows move · Space: corner · Enter: select · Esc: end";
     const [left, top] = frame.box;
     mercer.write(this.group, told, left + 6, top + 14, { "font-size": 11, stroke: mercer.theme.ground, "stroke-width": 3, "paint-order": "stroke" });

@@ -6,6 +6,7 @@ import { mercer } from "./text.js";
 mercer.SVG = "http://www.w3.org/2000/svg";
 mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
+mercer.AROUND = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" }; // what is selected
 
 mercer.shape = (parent, tag, attributes = {}, text) => {
   const made = document.createElementNS(mercer.SVG, tag);

@@ -260,7 +260,7 @@ mercer.Picture = class {
       this.glide(frame);
       return;
     }
-    const look = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" };
+    const look = mercer.AROUND;
     if (this.mode === "lasso") mercer.shape(frame.overlay, "path", { ...look, d: mercer.path(...[0, 1].map((k) => trail.map((p) => p[k]))) });
     else mercer.shape(frame.overlay, "rect", { ...look, x: Math.min(at[0], now[0]), y: Math.min(at[1], now[1]), width: Math.abs(now[0] - at[0]), height: Math.abs(now[1] - at[1]) });
   }
