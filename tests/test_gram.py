@@ -348,7 +348,7 @@ def test_work_on_rows_stops_between_parts_whichever_thread_fails(
         done.append(rows.start)
         if rows.start == wrong:
             raise KeyboardInterrupt
-        time.sleep(0.002)
+        time.sleep(0.02)
 
     def term(rows: slice) -> Array:
         work(rows)
@@ -368,7 +368,7 @@ def test_an_error_while_progress_is_told_stops_the_work_and_is_raised() -> None:
     def work(mine: Iterator[int]) -> None:
         for item in mine:
             done.append(item)
-            time.sleep(0.002)
+            time.sleep(0.02)
 
     def progress(count: int, total: int) -> None:
         raise ZeroDivisionError
@@ -438,6 +438,17 @@ def test_a_grid_has_every_pair_of_parts_once(shape: tuple[int, int], is_upper: b
     assert len(grid) == len(list(grid))
     with pytest.raises(IndexError):
         grid[len(grid)]
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(0.004, False), (0.1, True)])
+def test_tiles_are_kept_where_that_saves_time(share: float, is_kept: bool) -> None:
+    tiles = Gram(mc.Gaussian(1.0), np.zeros((700, 1)), tile=32).cut()
+    room = int(share * 8 * 700**2)
+    tiles.keep(room)
+    for block in tiles.blocks():
+        tiles.tile(block)
+    assert (tiles.kept_bytes > 0) == is_kept
+    assert tiles.kept_bytes <= room
 
 
 def test_the_tiles_of_a_million_points_are_no_list() -> None:

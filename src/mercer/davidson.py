@@ -163,6 +163,7 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
     tol: float,
     noise: Noise = Noise(),  # noqa: B008  (a value)
     limits: Limits = Limits(),  # noqa: B008  (a value)
+    block: int | None = None,
     witnesses: Witnesses = lambda value: None,
     keeper: Keeper | None = None,
 ) -> Iteration:
@@ -173,10 +174,11 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
     passes lower it no more. Passes are made in single precision while they help. If that cannot
     meet ``tol``, one pass takes the Ritz vectors in double precision; later corrections are small,
     and so is what single precision adds to them. ``witnesses`` are asked after every pass for
-    vectors that the space may lack. A ``keeper`` keeps what is known after each pass, and may have
+    vectors that the space may lack. ``block`` vectors are iterated after the first pass, unless
+    given as many as the start has. A ``keeper`` keeps what is known after each pass, and may have
     it of an earlier run.
     """
-    block, engine = start.shape[1], preconditioner.engine
+    block, engine = min(block or start.shape[1], start.shape[1]), preconditioner.engine
     course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
     known = None if keeper is None else keeper.resume(course, engine)
     space = known or _first_space(operator, start, course, engine)

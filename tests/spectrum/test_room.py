@@ -90,6 +90,29 @@ def test_a_budget_that_is_short_of_the_factor_keeps_the_digits(
     assert not list(folder.iterdir())
 
 
+def test_points_that_are_left_out_take_no_more_than_planned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The iteration begins again with twice as many vectors, in the place of the first."""
+    turns = [0]
+
+    def left_out(*given: Any, real: Any = exact.points_left_out) -> Any:
+        turns[0] += 1
+        return (np.arange(6), 1.0) if turns[0] == 1 else real(*given)
+
+    fitted(SHORT.memory, X[:2000])
+    monkeypatch.setattr(exact, "points_left_out", left_out)
+    tracemalloc.start()
+    try:
+        found = fitted(SHORT.memory)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert turns[0] == 2
+    assert peak <= 1.1 * SHORT.memory
+    np.testing.assert_allclose(found.inertias_, fitted(WHOLE).inertias_, rtol=1e-9)
+
+
 def test_points_on_disk_in_a_short_budget_go_on_from_a_checkpoint(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from array_api_compat import array_namespace
 from array_api_compat import device as array_device
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from mercer.check import Array, chunks, is_foreign
+from mercer.check import Array, chunks, is_foreign, is_lazy
 from mercer.engines.lapack import eigenpairs
 
 NUMBERS = 2**24
@@ -78,9 +78,10 @@ def held_or_given(values: Any) -> Any:
 def given_back(values: Any, like: Any) -> Any:
     """Return what was computed as an array of the library, and on the device, of another array.
 
-    Of numpy's own, and of what is no array, it is one of the host.
+    Of numpy's own, of what is no array, and of a collection of Dask, which would have it computed
+    once more, it is one of the host.
     """
-    if not is_foreign(like):
+    if not is_foreign(like) or is_lazy(like):
         return to_host(values)
     xp: Any = array_namespace(like)
     if not isinstance(values, Held):  # of a small problem, which the host has solved

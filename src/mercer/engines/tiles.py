@@ -166,9 +166,14 @@ class Tiles:
         return Grid(self.shape, size or self.size, is_upper=self.is_symmetric)
 
     def keep(self, room: int) -> None:
-        """Let computed tiles be kept for later passes, up to so many bytes in all."""
+        """Let computed tiles be kept for later passes, up to so many bytes in all.
+
+        None are, where those would be too few to save time.
+        """
+        all_of_them = np.dtype(self.dtype).itemsize * self.shape[0] * self.shape[1]
+        is_enough = room >= WORTH_KEEPING * all_of_them
         with self._lock:
-            self.room = room - self.kept_bytes
+            self.room = room - self.kept_bytes if is_enough else 0
 
     @property
     def kept_bytes(self) -> int:
@@ -538,6 +543,9 @@ class PreparedTable(AllPairs):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)
             s[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
 
+
+WORTH_KEEPING = 0.005
+"""The share of a matrix, of which one half is computed, whose tiles are worth their memory."""
 
 BLOCK = 512
 """Rows that are added up at a time where columns are centred."""

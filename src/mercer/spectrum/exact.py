@@ -211,6 +211,7 @@ def _iterated(
                 tol=tol,
                 noise=noise,
                 limits=Limits(columns=_columns(operator, count)),
+                block=block,
                 witnesses=probed.witnesses,
                 keeper=passes,
             )
@@ -238,9 +239,11 @@ def _iterated(
                 "or use method='dense'",
                 MissedAxes,
             )
+            break
         alone = np.zeros((n, len(left_out)))
         alone[left_out, np.arange(len(left_out))] = 1.0
         start = np.hstack([state.vectors[:, :block], alone])
+        state.vectors = state.images = start[:, :0]  # the next iteration takes their memory
     if probed.is_single and noise.found is not None:
         probed.noise = min(probed.noise, noise.sharpened().single)
     if passes is not None and passes.has_new_probes:
