@@ -715,7 +715,7 @@ def test_code_and_command_make_the_same_analysis(
         seen.append(complete_analysis(*args, **more))
         return seen[-1]
 
-    monkeypatch.setattr("mercer.cli.fits.completed", spied)
+    monkeypatch.setattr("mercer.cli.fits.complete_analysis", spied)
     commands = [shlex.split(one) for one in command_of(source, state).split(" && ")]
     assert len(commands) == (1 if state.against is None else 2)
     for command in commands:
