@@ -291,6 +291,11 @@ def test_a_kernel_that_is_none_is_refused_with_its_reason(client: Client) -> Non
         {"uses": {"Species": "gone"}},
         {"uses": {"nothing": "active"}},
         {"uses": []},
+        {"factors": "Species"},
+        {"factors": [1]},
+        {"factors": ["nothing"]},
+        {"transposed": 1},
+        {"transposed": True, "uses": {"Species": "name"}},
         {"else": 1},
         [],
         "state",
@@ -969,7 +974,8 @@ def test_sequences_are_explored_and_their_card_has_their_letters(tmp_path: Path)
     assert other["axes"] != value["axes"]
     both = client.analysis(against="string_spectrum(2).normalised()").json()
     assert both["curved"]["axes"] == other["axes"]
-    assert both["titles"]["curved"].startswith("Map to compare")
+    assert both["titles"]["curved"].startswith("Map to compare: normalised string spectrum")
+    assert both["titles"]["curved"] != both["titles"]["plane-1-2"].replace("Map", "Map to compare")
     assert "The two maps " in " ".join(both["sentences"])
     refused = client.analysis(kernel="gaussian(1.0)")
     assert refused.status_code == 422
