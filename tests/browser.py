@@ -134,6 +134,7 @@ def visit(
         has_touch=size == PHONE,
         is_mobile=size == PHONE,
     )
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     seen = heard(page)
     try:

@@ -348,7 +348,7 @@ def test_work_on_rows_stops_between_parts_whichever_thread_fails(
         done.append(rows.start)
         if rows.start == wrong:
             raise KeyboardInterrupt
-        time.sleep(0.002)
+        time.sleep(0.02)
 
     def term(rows: slice) -> Array:
         work(rows)
@@ -368,7 +368,7 @@ def test_an_error_while_progress_is_told_stops_the_work_and_is_raised() -> None:
     def work(mine: Iterator[int]) -> None:
         for item in mine:
             done.append(item)
-            time.sleep(0.002)
+            time.sleep(0.02)
 
     def progress(count: int, total: int) -> None:
         raise ZeroDivisionError

@@ -376,6 +376,7 @@ def test_every_hostile_file_ends_in_an_answer_or_a_named_error(source: str) -> N
         (lzma.compress(b"a,b\n1,2\n"), "is packed by xz; unpack it first"),
         (b"\x28\xb5\x2f\xfd\0\0", "is packed by Zstandard; unpack it first"),
         (b"X\n\0\0\0\3", "holds objects of R; write.csv saves one"),
+        (gzip.compress(b"X\n\0\0\0\3"), "holds objects of R; write.csv saves one"),
         (b"MATLAB 5.0 MAT-file\0", "holds arrays of MATLAB; writematrix saves one"),
         (b' [ {"a": 1, "b": 2}]', "is JSON and no table"),
     ],

@@ -20,7 +20,7 @@ SCRIPT = """
 import numpy as np
 import mercer as mc
 from mercer.engines.gpu import Gpu
-from mercer.engines.triton_products import compiled
+from mercer.engines.triton_products import compile_formula
 
 rng = np.random.default_rng(0)
 kernels = [
@@ -59,7 +59,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from mercer.engines.fused import TERMS, Launch, Layout, lines_of
 from mercer.engines.trace import traced_formula
-from mercer.engines.triton_products import compiled, product
+from mercer.engines.triton_products import compile_formula, product
 
 formula = traced_formula(mc.Gaussian(1.0) * mc.Linear() + mc.Matern(0.5, 2.0))
 types = {"X": "*fp16", "Y": "*fp16", "V": "*fp16", "OUT": "*fp64"}
@@ -67,7 +67,7 @@ types |= dict.fromkeys(("n", "span", "columns", "begin", "count"), "i32")
 places = {name: (i,) for i, name in enumerate(product.arg_names)}
 for d in (1, 3, 20, 50, 150):
     layout, launch = Layout.of(d, has_distances=True), Launch()
-    function, _ = compiled(
+    function, _ = compile_formula(
         lines_of(formula, 4.0, 0.5, is_steep=True, has_differences=layout.parts == 0)
     )
     fixed = {

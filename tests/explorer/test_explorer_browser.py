@@ -572,11 +572,7 @@ def test_a_preview_becomes_exact_and_zooming_many_moves_them_at_once(browser: An
     with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
         page = seen.page
         page.wait_for_selector("body[data-state=ready] #answer:not(.loading-stage)")
-        for _ in range(300):
-            if seen.ask("mercer.explorer.state.exact"):
-                break
-            page.wait_for_timeout(100)
-        assert seen.ask("mercer.explorer.state.exact")
+        page.wait_for_function("() => mercer.explorer.state.exact")
         arrive(seen)
         frame = "mercer.pictures['plane-1-2'].frames[0]"
         old = seen.ask(f"{frame}.x.limits")

@@ -41,6 +41,7 @@ def served(source: Source | None, port: int = 0) -> Iterator[str]:
 @contextmanager
 def visit(browser: Any, address: str, state: str = "ready", **more: Any) -> Iterator[Visit]:
     context = browser.new_context(viewport=SIZE, accept_downloads=True, **more)
+    context.set_default_timeout(PATIENCE)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     seen = heard(page)

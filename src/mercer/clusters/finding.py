@@ -294,11 +294,7 @@ def cluster(
         centres = _means(X[active], w[active], of_active, k)
     order = np.argsort(centres[:, 0], kind="stable")
     centres = centres[order]
-    distances = cdist(X, centres)
-    labels = np.argmin(distances, axis=1)  # of those without a weight, which go to the nearest
-    labels[active] = np.argsort(order)[of_active]
-    own = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0]
-    np.put_along_axis(distances, labels[:, None], np.inf, axis=1)
+    labels, own, others = _placed(X, centres, active, np.argsort(order)[of_active])
     total = float(within[0])
     left = float(w @ own**2)
     return Clusters(
@@ -308,13 +304,26 @@ def cluster(
         suggested=suggested,
         share=max(1.0 - left / total, 0.0) if total > 0 else 0.0,
         distances=scores.unit * own,
-        remoteness=scores.unit * distances.min(axis=1) if k > 1 else np.full(len(X), np.inf),
+        remoteness=scores.unit * others,
         weights=w,
         is_consolidated=consolidate and method == "ward",
         names=getattr(getattr(model, "individuals_", None), "names", None),
         seed=seed,
         unit=scores.unit,
     )
+
+
+def _placed(X: Array, centres: Array, active: Array, of_active: Array) -> tuple[Array, ...]:
+    """Return the classes of all, and their distances to their own centre and to the next.
+
+    Those without a weight, which are not ``active``, go to the nearest.
+    """
+    distances = cdist(X, centres)
+    labels = np.argmin(distances, axis=1)
+    labels[active] = of_active
+    own = np.take_along_axis(distances, labels[:, None], axis=1)[:, 0]
+    np.put_along_axis(distances, labels[:, None], np.inf, axis=1)
+    return labels, own, distances.min(axis=1)
 
 
 class _GramProducts:

@@ -35,7 +35,7 @@ from mercer.data.dialect import (
     sniff_dialect,
 )
 from mercer.data.numeric import numbers_only
-from mercer.data.raw_files import LONGEST_LINE, Limits, open_bytes, refuse_bomb
+from mercer.data.raw_files import LONGEST_LINE, Limits, open_bytes, refuse_bomb, refuse_foreign
 from mercer.data.table import LABEL, Role, no_column, quote_names
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, TooLarge, UnevenRows, UnreadableFile
@@ -100,6 +100,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     A word among numbers is refused, unless ``takes_words``: then it is missing, or a label.
     """
     sample, is_whole = _sample(path, limits)
+    refuse_foreign(sample, path.name)  # what gzip hid: R packs its objects by it
     guessed = encoding or encoding_of(sample, path.name)
     refuse_unmarked(sample, guessed, path.name)
     try:

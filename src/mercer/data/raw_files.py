@@ -203,7 +203,7 @@ def _near_file(path: Path) -> str:
 def kind_of(path: Path) -> str:
     """Return what the first bytes of a file say it is, ``"text"`` if they say nothing."""
     start = first_bytes(path)
-    _refuse_foreign(start, path.name)
+    refuse_foreign(start, path.name)
     found = kind_of_bytes(start)
     if found == "text" and start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
         raise UnreadableFile(
@@ -231,7 +231,7 @@ def kind_of_bytes(start: bytes) -> str:
     return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
 
 
-def _refuse_foreign(start: bytes, name: str) -> None:
+def refuse_foreign(start: bytes, name: str) -> None:
     """Refuse pictures, printed pages and what other programs pack or keep."""
     kind = next((kind for magic, kind in PICTURES.items() if start.startswith(magic)), "")
     if kind:

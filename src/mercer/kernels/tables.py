@@ -17,9 +17,9 @@ from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, R
 from mercer.kernels.algebra import Composite, Product, refuse_conditional, times
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
-from mercer.kernels.guesses import guessed_kernels
 from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.radial import sample_points, sample_weights
+from mercer.kernels.roles import guessed_kernels
 from mercer.kernels.variables import missing_word
 from mercer.points import (
     Paired,

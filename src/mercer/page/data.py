@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis import Analysis
+from mercer.analysis import Analysis, Doubt
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
 from mercer.clusters.axes import deciding_axes
@@ -143,15 +143,20 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         }
     if value["groups"] is not None:
         value["sheets"]["classes"] = value["groups"].pop("sheet")
-    doubts = () if made is None else made.doubts
-    if "curved" in value["panels"]:  # what misleads is said where it is seen
-        there = tuple(clean_remark(d.text) for d in doubts if d.map == "curved")
-        panel = value["panels"]["curved"]
-        value["panels"]["curved"] = replace(panel, notes=(*panel.notes, *there))
-        doubts = tuple(d for d in doubts if d.map != "curved")
+    doubts = _told_beside(value["panels"], () if made is None else made.doubts)
     said = [*(clean_remark(d.text) for d in doubts), *_remarks(subject)]
     said += map(clean_remark, dict.fromkeys(remarks))
     return {**value, "remarks": list(dict.fromkeys(said))}
+
+
+def _told_beside(panels: dict[str, Any], doubts: Sequence[Doubt]) -> Sequence[Doubt]:
+    """Put the doubts of the curved map beside it, where they are seen, and return the others."""
+    if "curved" not in panels:
+        return doubts
+    there = tuple(clean_remark(d.text) for d in doubts if d.map == "curved")
+    panel = panels["curved"]
+    panels["curved"] = replace(panel, notes=(*panel.notes, *there))
+    return [d for d in doubts if d.map != "curved"]
 
 
 def _coloured_as(data: Any, made: Analysis | None) -> Any:

@@ -182,7 +182,7 @@ def ticks_of(limits: tuple[float, float], count: float) -> list[tuple[float, str
     return [(k * step, f"{k * step:.4g}".replace("-", "−")) for k in range(first, last + 1)]
 
 
-class Side:
+class FrameSide:
     """One side of a frame: from values to pixels."""
 
     def __init__(
@@ -213,7 +213,7 @@ class Side:
         return ticks_of(self.limits, abs(self.ends[1] - self.ends[0]) / self.apart)
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend: a sample of a mark and its name, or a heading."""
 
     name: str
@@ -236,22 +236,22 @@ def is_steep(side: Axis, width: float) -> bool:
     return len(side.ticks or ()) > 1 and longest * len(side.ticks or ()) > 0.95 * width
 
 
-def legend_entries(panel: Panel, told: set[str]) -> Iterator[Entry]:
+def legend_entries(panel: Panel, told: set[str]) -> Iterator[LegendEntry]:
     """Yield the entries of a legend that no panel before has told, after their heading."""
     names = ((name_of(mark) or "", mark) for mark in panel.marks)
     named = [(name, mark) for name, mark in names if name and name not in told]
     by = next((m.by for _, m in named if isinstance(m, Markers) and m.by), "")
     if by:
-        yield Entry(by)
+        yield LegendEntry(by)
     for name, mark in named:
         if name not in told:
-            yield Entry(name, mark)
+            yield LegendEntry(name, mark)
         told.add(name)
 
 
-def wrap_entries(entries: Sequence[Entry], width: float) -> list[list[Entry]]:
+def wrap_entries(entries: Sequence[LegendEntry], width: float) -> list[list[LegendEntry]]:
     """Return the lines of a legend, each as long as there is room."""
-    lines: list[list[Entry]] = []
+    lines: list[list[LegendEntry]] = []
     room = 0.0
     for entry in entries:
         if entry.width > room:

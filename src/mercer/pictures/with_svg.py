@@ -48,7 +48,7 @@ from mercer.pictures.scene import (
 )
 from mercer.pictures.svg_parts import (
     DASHES,
-    Side,
+    FrameSide,
     is_steep,
     legend_entries,
     sample_of,
@@ -119,8 +119,8 @@ class _Frame:
         elif panel.is_equal:
             x, y = equal_axes(x, y, (end - start, foot - head))
         self.box = (start, head, end - start, foot - head)
-        self.x = Side(panel.x, x, (start, end), 70.0)
-        self.y = Side(panel.y, y, (foot, head), 50.0)
+        self.x = FrameSide(panel.x, x, (start, end), 70.0)
+        self.y = FrameSide(panel.y, y, (foot, head), 50.0)
 
     def svg(self) -> str:
         parts = [self._title(), self._ground()]
@@ -220,7 +220,7 @@ class _Frame:
         for k, colour in enumerate(hexes(Scale(values[::-1], kind=self.scale.kind))):
             at = y + long * k / 33
             yield shapes.rectangle(x, at, 11.0, long / 33 + 0.6, fill=colour)
-        side = Side(Axis(), self.scale.limits, (y + long, y), 34.0)
+        side = FrameSide(Axis(), self.scale.limits, (y + long, y), 34.0)
         for v, text in side.ticks:
             yield shapes.text(text, x + 15.0, float(side.at(v)) + 3.5, font_size=10, fill=QUIET)
         if self.scale.title:
@@ -458,7 +458,7 @@ DRAW: dict[type, Callable[[Any, Any], Iterator[str]]] = {
 }
 
 
-def _edges(side: Side, places: Array) -> list[float]:
+def _edges(side: FrameSide, places: Array) -> list[float]:
     """Return where the cells around some places end."""
     if len(places) < 2:
         half = np.array([0.5, 0.5])
