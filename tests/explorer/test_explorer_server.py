@@ -715,7 +715,7 @@ def test_code_and_command_make_the_same_analysis(
         seen.append(complete_analysis(*args, **more))
         return seen[-1]
 
-    monkeypatch.setattr("mercer.cli.fits.completed", spied)
+    monkeypatch.setattr("mercer.cli.fits.complete_analysis", spied)
     commands = [shlex.split(one) for one in command_of(source, state).split(" && ")]
     assert len(commands) == (1 if state.against is None else 2)
     for command in commands:
@@ -1271,7 +1271,7 @@ def test_distances_show_their_negative_eigenvalues() -> None:
     lengths = np.frombuffer(base64.b64decode(bars["lengths"]["data"]), "<f4")
     np.testing.assert_allclose(lengths, model.eigenvalues_, rtol=1e-5, atol=1.0)
     assert lengths.min() < 0
-    assert found["groups"]["sentences"][0].startswith("On all 10 axes, of which a map shows two,")
+    assert found["groups"]["sentences"][0].startswith("On the first 5 axes the individuals")
 
 
 def test_a_witness_is_told_by_name(client: Client) -> None:
