@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -840,3 +841,14 @@ def test_columns_that_look_like_samples_are_doubted_on_the_page_too() -> None:
     (told,) = [d for d in propose(genes).doubts if d.kind == "samples"]
     assert told.text.endswith("rise and fall together; transpose=True maps the columns instead")
     assert "samples" not in {d.kind for d in propose(genes.T).doubts}
+
+
+def test_what_a_kernel_does_not_add_is_said_without_a_p_value_of_something_else() -> None:
+    made = mc.analyse(mc.datasets.iris(), random_state=0)
+    assert made.evidence is not None
+    assert made.evidence.p_value is not None
+    assert made.adds.startswith("A curved map, that of a kernel PCA, was drawn as a check and ")
+    assert "p = " not in made.adds
+    assert "on up to 5 axes" in made.adds
+    by_chance = replace(made.evidence, p_value=0.4, separations=()).adds
+    assert "by chance, p = 0.4" in by_chance

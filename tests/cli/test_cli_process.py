@@ -326,15 +326,20 @@ sys.exit(main())
 """
 
 
-def test_what_another_thread_was_writing_is_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_what_another_thread_was_writing_is_removed(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
     words = [sys.executable, "-c", WRITING, "report", IRIS, "--permutations", "0", "-q"]
     words += ["--out", str(tmp_path / "page.html")]
     one = start(words)
     assert one.stderr is not None
     assert one.stderr.readline() == "writing\n"
     assert len(list(tmp_path.iterdir())) == 1
-    err, _ = interrupt(one)
-    assert one.returncode == 130
+    err, _ = interrupt(one, number)
+    assert one.returncode == code
     assert list(tmp_path.iterdir()) == []
     assert err.count("\n") == 1
 

@@ -291,6 +291,11 @@ def test_a_kernel_that_is_none_is_refused_with_its_reason(client: Client) -> Non
         {"uses": {"Species": "gone"}},
         {"uses": {"nothing": "active"}},
         {"uses": []},
+        {"factors": "Species"},
+        {"factors": [1]},
+        {"factors": ["nothing"]},
+        {"transposed": 1},
+        {"transposed": True, "uses": {"Species": "name"}},
         {"else": 1},
         [],
         "state",
@@ -710,7 +715,7 @@ def test_code_and_command_make_the_same_analysis(
         seen.append(complete_analysis(*args, **more))
         return seen[-1]
 
-    monkeypatch.setattr("mercer.cli.fits.completed", spied)
+    monkeypatch.setattr("mercer.cli.fits.complete_analysis", spied)
     commands = [shlex.split(one) for one in command_of(source, state).split(" && ")]
     assert len(commands) == (1 if state.against is None else 2)
     for command in commands:
@@ -969,7 +974,8 @@ def test_sequences_are_explored_and_their_card_has_their_letters(tmp_path: Path)
     assert other["axes"] != value["axes"]
     both = client.analysis(against="string_spectrum(2).normalised()").json()
     assert both["curved"]["axes"] == other["axes"]
-    assert both["titles"]["curved"].startswith("Map to compare")
+    assert both["titles"]["curved"].startswith("Map to compare: normalised string spectrum")
+    assert both["titles"]["curved"] != both["titles"]["plane-1-2"].replace("Map", "Map to compare")
     assert "The two maps " in " ".join(both["sentences"])
     refused = client.analysis(kernel="gaussian(1.0)")
     assert refused.status_code == 422
@@ -1265,7 +1271,7 @@ def test_distances_show_their_negative_eigenvalues() -> None:
     lengths = np.frombuffer(base64.b64decode(bars["lengths"]["data"]), "<f4")
     np.testing.assert_allclose(lengths, model.eigenvalues_, rtol=1e-5, atol=1.0)
     assert lengths.min() < 0
-    assert found["groups"]["sentences"][0].startswith("On all 10 axes, of which a map shows two,")
+    assert found["groups"]["sentences"][0].startswith("On the first 5 axes the individuals")
 
 
 def test_a_witness_is_told_by_name(client: Client) -> None:

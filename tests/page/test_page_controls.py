@@ -15,6 +15,7 @@ from mercer.analysis import Analysis
 from mercer.data.table import Table
 from mercer.datasets import decathlon, iris
 from mercer.pictures.clouds import ellipse, hull, is_elliptic
+from mercer.pictures.labels import cut
 from tests.browser import Visit, visit
 
 PLACES = """(name) => mercer.pictures[name].frames[0].hits
@@ -241,3 +242,9 @@ def test_a_map_opens_on_the_axis_that_parts_groups_and_a_column_may_be_called_cl
         seen.ask("mercer.page.move([0, 1])")
         assert seen.texts("#figure-curved .y-title")[0].startswith("Dim 2")
         assert seen.messages == []
+
+
+def test_names_are_cut_alike_on_paper_and_on_the_page(seen: Visit) -> None:
+    names = ["creatinine_umol_L (p = 0.01)", "treatment_at_the_second_visit=low", "a = b", "x" * 40]
+    names += ["= a formula that begins with its sign", "one = two and no bracket before the sign"]
+    assert [seen.ask(f"mercer.cut({name!r}, 24)") for name in names] == [cut(n, 24) for n in names]

@@ -231,6 +231,15 @@ def test_a_page_is_ordered_by_what_a_reader_wants(value: Value) -> None:
     assert re.findall(r'<a href="#([a-z]+)"', page) == list(order)  # the contents
 
 
+def test_nobody_is_called_ringed_where_no_ring_is_drawn() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    x[7] = 30.0
+    found = describe(mc.PCA(2).fit(x), choices={})
+    assert found["outliers"].startswith("Farther out than chance allows (")
+    below = [note for panel in found["panels"].values() for note in panel.notes]
+    assert any(note.startswith("Ringed, farther out") for note in below)
+
+
 def test_a_page_of_an_analysis_has_both_maps_and_says_what_to_doubt() -> None:
     made = mc.analyse(iris(), random_state=0)
     found = describe(made, choices={})

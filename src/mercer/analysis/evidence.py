@@ -153,9 +153,9 @@ class Evidence(Shown):
     def adds(self) -> str:
         """What the kernel adds, in a sentence or two."""
         alike = f"alignment {self.alignment:.2f}"
-        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        p = ""  # a small one says that the maps are not unrelated, which nobody doubts
         if self.p_value is not None and self.p_value > LEVEL:
-            p = f", which {self.individuals} points can reach by chance{p}"
+            p = f", which {self.individuals} points can reach by chance, p = {self.p_value:.3g}"
         colour = next(iter(self.separations), None)  # of the individuals, which is judged first
         told = self.told
         if told is not None and colour is not None:
@@ -176,13 +176,16 @@ class Evidence(Shown):
         if self.verdict == "same":
             known = "" if colour is None else f" and {_as_well(colour, is_one_map=True)}"
             return (
-                f"The kernel adds nothing: both maps show the same ({alike}{p}){known}. Read the "
-                "straight map."
+                "A curved map, that of a kernel PCA, was drawn as a check and adds nothing: both "
+                f"maps show the same ({alike} of 1{p}){known}. Read the straight map."
             )
         known = ", and no factor tells which of the two to trust"
         if colour is not None:
             known = f" that {_as_well(colour)}"
-        return f"The kernel draws a different map ({alike}){known}: read the straight one first."
+        return (
+            f"A curved map, that of a kernel PCA, was drawn as a check and differs ({alike} of 1)"
+            f"{known}: read the straight one first."
+        )
 
 
 def _as_well(groups: Separation, *, is_one_map: bool = False) -> str:
@@ -191,13 +194,14 @@ def _as_well(groups: Separation, *, is_one_map: bool = False) -> str:
     ``is_one_map`` is whether the two maps were said to show the same.
 
     >>> _as_well(Separation("sex", 0.6, 0.65, 0.01, 1), is_one_map=True)
-    'separate the groups of "sex" about as well (straight 60 %, curved 65 %)'
+    'separate the groups of "sex" about as well (straight 60 %, curved 65 % on up to 5 axes)'
     >>> _as_well(Separation("sex", 0.6, 0.4, 0.01, 1), is_one_map=True)
-    'the curved one separates the groups of "sex" worse (straight 60 %, curved 40 %)'
-    """
+    'the curved one separates the groups of "sex" worse (straight 60 %, curved 40 % on up to 5 axes)'
+    """  # noqa: E501  (a doctest in one line)
     gain = groups.curved - groups.straight
     how = "worse" if gain <= -GAIN else "no better than chance would" if gain >= GAIN else ""
-    numbers = f"straight {percent(groups.straight)}, curved {percent(groups.curved)}"
+    straight, curved = percent(groups.straight), percent(groups.curved)
+    numbers = f"straight {straight}, curved {curved} on up to {READ} axes"
     who = "separates" if not is_one_map else "the curved one separates" if how else "separate"
     return f'{who} the groups of "{groups.factor}" {how or "about as well"} ({numbers})'
 

@@ -160,8 +160,11 @@ def by_scree(inertias: Array, total: float) -> ScreeChoice:
     fails = np.flatnonzero(~(second > ROUNDING * inertias[0])) if m else np.zeros(0, int)
     if len(fails):
         k = int(fails[0])
-        evidence = f"{axes(k + 1)}: the second difference {k + 1} is {second[k]:.4g}, " + (
-            "the first that is not positive" if k else "not positive"
+        is_flat = abs(second[k]) <= ROUNDING * inertias[0]
+        evidence = (
+            f"{axes(k + 1)}: the step down after axis {k + 2} is "
+            f"{'as large as' if is_flat else 'larger than'} that after axis {k + 1}, where the "
+            "scree no longer flattens; an elbow further on is missed where one step follows another"
         )
         return ScreeChoice("scree", k + 1, evidence, True, first, second)
     kept = min(m, max(m - 1, 1))

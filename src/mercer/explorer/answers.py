@@ -32,6 +32,7 @@ from mercer.page.data import clean_remark, describe
 from mercer.page.panels import map_sections, rows_to_show
 from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
+from mercer.page.sentences import analysis as kernel_in_words
 from mercer.page.subject import Subject, face_axes, subject_of
 from mercer.page.write import for_scripts, picture_value, render_page
 from mercer.pca import KernelPCA
@@ -219,7 +220,7 @@ def answer(
             is_live=True,
         )
     shown: dict[str, Any] = {
-        **for_scripts(_with_titles(value, state, straight)),
+        **for_scripts(_with_titles(value, made, state, straight)),
         "explorer": {
             "sentence": spoken.sentence,
             "adds": made.adds,
@@ -250,17 +251,20 @@ def answer(
         return shown, subject_of(nearest, straight.about or made.table)
 
 
-def _with_titles(value: dict[str, Any], state: State, straight: Straight) -> dict[str, Any]:
+def _with_titles(
+    value: dict[str, Any], made: Analysis, state: State, straight: Straight
+) -> dict[str, Any]:
     """Return the value of a page whose pictures say which map stands there to compare."""
     panels = dict(value["panels"])
     if state.against is None or "curved" not in panels:
         return value
     first = next(name for name in panels if name.startswith("plane-"))
-    of = {name: panels[name].title.partition(": ")[2] for name in (first, "curved")}
     if straight.is_whole:
-        titles = {first: f"Map: {of[first]}", "curved": f"Map to compare: {of['curved']}"}
+        kernels = [kernel_in_words(subject_of(model)) for model in (made.model, made.curved)]
+        titles = {first: f"Map: {kernels[0]}", "curved": f"Map to compare: {kernels[1]}"}
     else:
-        titles = {first: f"Map to compare: {of[first]}", "scree": "Inertia to compare"}
+        of = panels[first].title.partition(": ")[2]
+        titles = {first: f"Map to compare: {of}", "scree": "Inertia to compare"}
     told = {n: replace(panels[n], title=title) for n, title in titles.items() if n in panels}
     return {**value, "panels": panels | told}
 
@@ -459,7 +463,7 @@ def page_of(
                 tell=tell,
             )
             value = with_sections(
-                _with_titles(value, state, straight), map_sections(made.model, value)
+                _with_titles(value, made, state, straight), map_sections(made.model, value)
             )
             value |= {"view": view, "source": clean(source.name)}
             page = render_page(value, tell).encode()

@@ -243,7 +243,7 @@ def _outliers(subject: Subject) -> str | None:
     if subject.axes == 0 or subject.distances is None or subject.rests is None:
         return None
     found = replace(subject.model.outliers(), individuals=named_individuals(subject))
-    return clean(told_outliers(found), 1_000)
+    return clean(told_outliers(found, are_ringed=False), 1_000)
 
 
 def clean_remark(text: str) -> str:

@@ -285,19 +285,25 @@ def _distance_in_words(kernel: Kernel) -> str:
 
 
 def _title(kernel: Kernel) -> str:
+    """Return the name of a kernel; people keep the spelling of theirs.
+
+    >>> from mercer.kernels import Matern, WeisfeilerLehman
+    >>> _title(Matern(1.5)), _title(WeisfeilerLehman(3))
+    ('Matérn', 'Weisfeiler–Lehman')
+    """
     words = snake(type(kernel).__name__).replace("_", " ")
-    return kernel.title or (words.capitalize() if words in PEOPLE else words)
+    return kernel.title or PEOPLE.get(words, words)
 
 
-PEOPLE = (
-    "gaussian",
-    "laplacian",
-    "matern",
-    "weisfeiler lehman",
-    "brownian",
-    "sobolev",
-    "aitchison",
-)
+PEOPLE = {
+    "gaussian": "Gaussian",
+    "laplacian": "Laplacian",
+    "matern": "Matérn",
+    "weisfeiler lehman": "Weisfeiler–Lehman",
+    "brownian": "Brownian",
+    "sobolev": "Sobolev",
+    "aitchison": "Aitchison",
+}
 
 
 def axes_in_words(subject: Subject) -> list[dict[str, Any]]:

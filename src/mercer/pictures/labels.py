@@ -59,19 +59,24 @@ FEWEST_LETTERS = 4
 
 
 def cut(name: str, longest: int = LIMITS.letters) -> str:
-    """Return a name that fits beside a point; of a category the level stays, which tells most.
+    """Return a name that fits beside a point; a level stays, or a number in brackets behind it.
 
     >>> cut("an individual of a long name, 24")
     'an individual of a long…'
     >>> cut("treatment_at_the_second_visit=low")
     'treatment_at_the_se…=low'
+    >>> cut("creatinine_umol_L (p = 0.01)")
+    'creatinine_u… (p = 0.01)'
     """
     if len(name) <= longest:
         return name
-    level = name[name.rfind("=") :] if "=" in name else ""
-    room = longest - len(level)
-    if level and room >= FEWEST_LETTERS:
-        return f"{name[: room - 1]}…{level}"
+    at = name.rfind("=")
+    if at > 0 and name[at - 1] == " ":  # of a number in brackets, (p = 0.01)
+        at = name.rfind(" (", 0, at)
+    end = name[at:] if at >= 0 else ""
+    room = longest - len(end)
+    if end and room >= FEWEST_LETTERS:
+        return f"{name[: room - 1]}…{end}"
     return f"{name[: longest - 1]}…"
 
 

@@ -445,12 +445,16 @@ def outliers(
     )
 
 
-def told_outliers(found: Outliers) -> str:
-    """Return who stands apart and why, or that nobody does, with the rate of the rule."""
-    rate = f"in {100 * found.level:g} % of normally distributed tables any would be"
+def told_outliers(found: Outliers, *, are_ringed: bool = True) -> str:
+    """Return who stands apart and why, or that nobody does, with the rate of the rule.
+
+    ``are_ringed`` is whether the sentence stands below the picture that rings them.
+    """
+    rate = f"this rule names somebody in {100 * found.level:g} % of normal tables without outliers"
     names = found.individuals.labels[found.rows]
     if not len(names):
         return f"No individual stands apart: none is farther out than chance allows ({rate})."
     why = [f"{str(n)[:NAMED]} ({r})" for n, r in zip(names, found.reasons, strict=True)]
     more = f" and {len(why) - TOLD} more" if len(why) > TOLD else ""
-    return f"Ringed, farther out than chance allows ({rate}): {', '.join(why[:TOLD])}{more}."
+    start = "Ringed, farther" if are_ringed else "Farther"
+    return f"{start} out than chance allows ({rate}): {', '.join(why[:TOLD])}{more}."

@@ -23,7 +23,9 @@ mercer.write = (parent, text, x, y, more = {}) =>
 
 mercer.cut = (text, most) => {
   if (text.length <= most) return text;
-  const level = text.includes("=") ? text.slice(text.lastIndexOf("=")) : ""; // which tells most
+  let at = text.lastIndexOf("=");
+  if (text[at - 1] === " ") at = text.lastIndexOf(" (", at); // of a number in brackets, (p = 0.01)
+  const level = at >= 0 ? text.slice(at) : ""; // which tells most
   const room = most - level.length;
   if (level && room >= 4) return `${text.slice(0, room - 1)}…${level}`;
   return `${text.slice(0, most - 1)}…`;
