@@ -20,7 +20,6 @@ SCRIPT = """
 import numpy as np
 import mercer as mc
 from mercer.engines.gpu import Gpu
-from mercer.engines.triton_products import compile_formula
 
 rng = np.random.default_rng(0)
 kernels = [
