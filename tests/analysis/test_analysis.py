@@ -363,7 +363,7 @@ def test_one_individual_that_makes_an_axis_is_warned_of() -> None:
     x = RNG.normal(size=(60, 4))
     analyse(Table.of({name: x[:, j] for j, name in enumerate("abcd")}))
     x[7] = 40.0
-    with pytest.warns(Misleading, match="row 8 alone makes"):
+    with pytest.warns(Misleading, match=r"row 8 \(counted from 1\) alone makes"):
         found = analyse(Table.of({name: x[:, j] for j, name in enumerate("abcd")}))
     assert "individual" in {doubt.kind for doubt in found.doubts}
 

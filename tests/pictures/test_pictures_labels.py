@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from time import thread_time
 from typing import Any
 
@@ -9,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import mercer
 from mercer import PCA, datasets, pictures
 from mercer.check import Array
+from mercer.pictures.colours import PALETTE
 from mercer.pictures.labels import (
     ALWAYS,
     _cross,
@@ -175,3 +179,11 @@ def test_a_label_has_a_halo_of_the_colour_of_its_ground() -> None:
     named = [text for text in ax.texts if text.get_text() == "Discus"]
     assert len(named) == 1
     assert named[0].get_path_effects()
+
+
+def test_style_sheets_write_the_colour_of_the_palette() -> None:
+    package = Path(mercer.__file__).parent
+    for sheet in ("page/assets/page.css", "explorer/assets/explorer.css"):
+        edges = re.findall(r"border-left: 4px solid (#\w{6})", (package / sheet).read_text())
+        assert edges
+        assert {edge.upper() for edge in edges} == {PALETTE[1]}

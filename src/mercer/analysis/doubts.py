@@ -212,7 +212,8 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
         share = float(squares[i, k] / total[k]) if total[k] > 0 else 0.0
         if share >= max(ALONE, TIMES / scores.count):
             name = str(i + 1) if names is None else names[i]
-            who = f"row {name}" if names is None else f'"{name}"'
+            # Labels of an array are indices, which begin at 0: who drops "row 6" must not drop 5.
+            who = f"row {name} (counted from 1)" if names is None else f'"{name}"'
             apart = Advice("supplementary_rows", [name], text="setting it aside")
             yield Doubt(
                 "individual",

@@ -271,14 +271,13 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     proposal = found.proposal
     value: dict[str, Any] = {
         "analysis": proposal.analysis,
-        "weights": found.data.weighted_by,
+        "weights": found.data.weighted_by or proposal.weighted_by,
         "scaled": proposal.scaled,
         "sentence": in_flags(proposal.sentence, proposal.advice),
         "active": list(proposal.active),
         "supplementary": proposal.used_as("supplementary"),
         "ignored": proposal.used_as("ignored"),
         "named_by": proposal.named_by,
-        "weighted_by": proposal.weighted_by,
         "columns": [
             {"name": fate.name, "use": fate.use, "reason": reason_of(fate)}
             for fate in proposal.fates
