@@ -20,6 +20,7 @@ from mercer.analysis.doubts import (
     of_bandwidth,
     of_columns,
     of_ellipses,
+    of_rare_levels,
     of_size,
 )
 from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
@@ -408,6 +409,8 @@ def _doubts(
             found += of_columns(active, remedy, scaled=proposal.scaled)
             if proposal.analysis == "pca":
                 found += of_size(Scores.of(model), active)
+            if proposal.analysis in ("mca", "famd") and any(c.role is Role.FACTOR for c in active):
+                found += of_rare_levels(model.categories_, proposal.counted)
         is_kernel = proposal.analysis == "kpca"
         seen = proposal.weights  # how often, where a column says so
         counted = None if seen is None else float(seen.sum())
