@@ -831,6 +831,27 @@ def test_rare_levels_are_counted_in_those_who_were_seen() -> None:
     assert "rare" not in doubts(seen)
 
 
+def test_axes_that_part_known_groups_far_better_than_the_first_plane_are_named() -> None:
+    rng = np.random.default_rng(5)
+    size, sex, kind = rng.normal(size=120), np.repeat([0, 1], 60), np.tile([0, 1], 60)
+    shape = np.outer(sex - 0.5, [1.0, -1.0, 1.0, -1.0]) * 0.5
+    shape += np.outer(kind - 0.5, [1.0, 1.0, -1.0, -1.0]) * 0.3
+    noise = 0.05 * rng.normal(size=(120, 4))
+    body = pd.DataFrame(3 * size[:, None] + shape + noise, columns=list("abcd"))
+    body["kind"] = np.array(["blue", "orange"])[kind]
+    body["sex"] = np.array(["f", "m"])[sex]
+    said = analyse(body, random_state=0).parted
+    assert said.startswith(
+        'Axis 3, which the first map does not show, separates the groups of "kind"'
+    )
+    assert said.endswith("Choose axes 2 and 3 to see them.")
+    plane = analyse(body.drop(columns="kind"), random_state=0)  # axis 2 shows "sex"
+    assert plane.parted == ""
+    mixed = body.assign(kind=rng.permutation(body["kind"].to_numpy()))
+    assert analyse(mixed, random_state=0).parted == ""
+    assert analyse(mc.datasets.iris(), random_state=0).parted == ""
+
+
 def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     size = {"height": RNG.normal(170, 9, 80), "weight": RNG.normal(70, 8, 80)}
     codes = {"smoker": RNG.integers(0, 2, 80), "grade": RNG.integers(1, 6, 80)}
