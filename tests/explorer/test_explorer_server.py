@@ -1346,7 +1346,7 @@ def test_guesses_of_columns_are_those_of_an_analysis_and_outlive_a_change(tmp_pa
     counts = [30, 9, 2, 70, 5, 8, 1, 40, 6, 20, 9, 3]
     rows = (f"{cell},{count}" for cell, count in zip(cells, counts, strict=True))
     file.write_text("sex,dose,ill,Freq\n" + "\n".join(rows) + "\n")
-    source = of_file(file)
+    source = of_file(str(file))
     straight = straight_of(source, State())
     found = mc.analyse(mc.read(file), random_state=0)
     assert found.weighted_by == "Freq"
