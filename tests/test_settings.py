@@ -467,7 +467,7 @@ def test_memory_is_that_of_the_group_of_processes(
     [
         ("pictures", "scre", "; did you mean scree?"),
         ("datasets", "load_iris", "; did you mean iris?"),
-        ("data", "Tabel", "; did you mean Table?"),
+        ("data", "Tble", "; did you mean Table?"),
         ("networks", "Netwrk", "; did you mean Network?"),
         ("sklearn", "KernelPC", "; did you mean KernelPCA?"),
         ("data", "zzyzx", ""),

@@ -339,6 +339,9 @@ def test_counts_of_combinations_weight_the_rows() -> None:
     np.testing.assert_allclose(
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
+    assert found.counted == 197
+    assert found.evidence is not None
+    assert found.evidence.individuals == 197  # whom a test counts, and not 11 rows
     assert propose(seen, active=["Freq"]).analysis == "famd"
     heavy = seen.assign(Freq=[900, 3, 2, 4, 5, 3, 1, 4, 2, 5, 3, 400])  # of which rows are many
     assert "individual" not in {doubt.kind for doubt in analyse(heavy, random_state=0).doubts}

@@ -115,6 +115,32 @@ def test_the_axes_move_contributions_headings_and_tables(seen: Visit, made: Anal
     assert first == made.model.variables_.names[int(np.argmax(worth))]
 
 
+def test_the_axes_move_what_they_mean(seen: Visit) -> None:
+    def told() -> list[str]:
+        return [title.split(" (")[0] for title in seen.texts("#meaning dt")]
+
+    def folded() -> list[str]:
+        return [title.split(" (")[0] for title in seen.texts("#further-meaning dt")]
+
+    before = told(), folded()
+    assert before[0][:2] == ["Dim 1", "Dim 2"]
+    third = next(t for t in seen.texts("#axes dt") if t.startswith("Dim 3"))
+    words = seen.ask(
+        "[...document.querySelectorAll('#axes dt')].find((t) => "
+        f"t.textContent === {third!r}).nextElementSibling.textContent"
+    )
+    seen.page.get_by_label("Across").select_option("2")
+    assert told()[:2] == ["Dim 3", "Dim 2"]
+    assert seen.texts("#meaning dd")[0] == words
+    assert sorted([*told(), *folded()]) == sorted([*before[0], *before[1]])
+    assert folded()[-1] == "How to read this"
+    seen.page.get_by_label("Up").select_option("7")  # beyond those that are described
+    assert told()[:2] == ["Dim 3", "Dim 8"]
+    assert "describe_axes(model, axes=8)" in seen.texts("#meaning dd")[1]
+    seen.ask("mercer.page.move([0, 1])")
+    assert (told(), folded()) == before
+
+
 def test_supplementary_elements_stand_in_tables(seen: Visit) -> None:
     numbers = seen.texts("[data-sheet='supplementary variables'] tbody td:first-child")
     assert "Rank" in numbers

@@ -135,7 +135,9 @@ def counted() -> Any:
 def test_a_third_axis_is_told_beside_the_circle_where_there_is_room(
     value: dict[str, Any], letters: int, shown: int
 ) -> None:
-    told = [{"title": f"Dim {k}", "sentences": ["x" * letters]} for k in (1, 2, 3, 4)]
+    told = [
+        {"title": f"Dim {k}", "axes": [k - 1], "sentences": ["x" * letters]} for k in (1, 2, 3, 4)
+    ]
     page = render_page({**value, "description": told})
     before, _, after = page.partition("Further axes, and how to read them")
     assert [f"<dt>Dim {k}</dt>" in before for k in (1, 2, 3, 4)].count(True) == shown

@@ -445,3 +445,36 @@ def test_of_many_factors_the_strongest_are_told_and_the_others_counted() -> None
     assert factors[0].startswith("f0 accounts for")
     further = next(s for s in axis.sentences if s.startswith("Less, yet beyond chance: "))
     assert "more" in further
+
+
+def test_weights_that_count_are_tests_of_those_who_were_counted() -> None:
+    rng = np.random.default_rng(0)
+    seen = np.array([3, 9, 2, 7, 5, 0, 1, 4])
+    table = {
+        "size": rng.normal(size=8),
+        "age": rng.normal(size=8),
+        "half": np.array(list("aabbabab"), dtype=object),
+        "beside": rng.normal(size=8),
+    }
+    each = {name: np.repeat(column, seen) for name, column in table.items()}
+    x, people = (np.column_stack([t["size"], t["age"]]) for t in (table, each))
+    rows = mc.describe_axes(
+        mc.PCA().fit(x, sample_weight=seen), table, counted=int(seen.sum()), correction=None
+    ).table()
+    persons = mc.describe_axes(mc.PCA().fit(people), each, correction=None).table()
+    assert np.allclose(rows["value"], persons["value"], atol=1e-10)
+    assert np.allclose(rows["p_value"], persons["p_value"], rtol=1e-8)
+    drawn = mc.describe_axes(
+        mc.PCA().fit(x, sample_weight=seen),
+        table,
+        counted=int(seen.sum()),
+        correction=None,
+        permutations=199,
+        random_state=0,
+    ).table()
+    again = mc.describe_axes(
+        mc.PCA().fit(people), each, correction=None, permutations=199, random_state=0
+    ).table()
+    assert np.allclose(drawn["p_value"], again["p_value"], atol=1e-12)
+    with pytest.raises(mc.errors.InvalidParameter, match="counted"):
+        mc.describe_axes(mc.PCA().fit(x), table, counted=0)

@@ -85,6 +85,7 @@ class Analysis(Shown):
     table: Any
     advice: tuple[Advice, ...] = ()
     weighted_by: str | None = None
+    counted: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     def _title(self) -> str:
@@ -272,6 +273,7 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
             curved,
             groups,
             random_state=random_state,
+            counted=proposal.counted,
             seeks_clusters=proposal.analysis == "pca",  # a few categories always make some
         )
     fates = proposal.fates
@@ -292,6 +294,7 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         table=proposal.points if table is None else table,
         advice=proposal.advice,
         weighted_by=proposal.weighted_by,
+        counted=proposal.counted,
         asked={**_asked(proposal, model, kernel), "random_state": random_state},
     )
 

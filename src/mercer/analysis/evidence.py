@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -212,15 +212,20 @@ def evidence_of(
     factors: Sequence[Column],
     *,
     random_state: int,
+    counted: int | None = None,
     seeks_clusters: bool = True,
 ) -> Evidence | None:
-    """Return what a curved model adds to a straight one of the same individuals."""
+    """Return what a curved model adds to a straight one of the same individuals.
+
+    ``counted`` individuals stand in the rows, where their weights say how often each was seen.
+    """
     a, b = Scores.of(straight), Scores.of(curved)
     if min(a.coordinates.shape[1], b.coordinates.shape[1]) == 0 or a.count < 3:
         return None
-    kept = np.flatnonzero(a.weights > 0)
+    one_by_one, rows = replace(a, counted=counted).one_by_one()
+    kept = rows[one_by_one.weights > 0]
     kept = kept[np.unique(np.linspace(0, len(kept) - 1, min(len(kept), SAMPLE)).astype(int))]
-    w = a.weights[kept]
+    w = a.weights[kept] if counted is None else np.ones(len(kept))
     F, G = a.coordinates[kept] / a.unit, b.coordinates[kept] / b.unit
     found = alignment(
         Linear(),

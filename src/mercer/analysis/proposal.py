@@ -97,6 +97,13 @@ class Proposal:
         return next(iter(self.used_as("name")), None)
 
     @property
+    def counted(self) -> int | None:
+        """How many individuals were counted, where a column says how often each row was seen."""
+        if self.weighted_by is None or self.weights is None:
+            return None
+        return round(float(self.weights.sum()))
+
+    @property
     def reads_rows(self) -> bool:
         """Whether the model reads columns of several types."""
         is_kernel = isinstance(self.kernel, Kernel) and self.kernel.reads_rows

@@ -97,6 +97,8 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     data = _coloured_as(data, made)
     with collect_remarks() as remarks:
         subject = subject_of(straight, data, supplementary)
+        if made is not None and made.counted is not None:
+            subject = replace(subject, counted=made.counted)
         beside = None if made is None or made.curved is None else face_axes(made.curved, straight)
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)

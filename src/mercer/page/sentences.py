@@ -42,6 +42,9 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
         count = f"{count_of(len(subject), one)}{kernel}"
+        if subject.counted is not None:
+            rows, people = count_of(len(subject), "row"), count_of(subject.counted, one)
+            count = f"{rows}, which stand for {people}{kernel}"
         sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
         return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
@@ -307,12 +310,15 @@ PEOPLE = {
 
 
 def axes_in_words(subject: Subject) -> list[dict[str, Any]]:
-    """Return a title and some sentences for each of the first axes, and how to read them."""
+    """Return a title, the axes and some sentences for each of the first, and how to read them."""
     if isinstance(subject.model, CA):
         axes = range(min(subject.axes, DESCRIBED))
-        return [{"title": subject.axis(k), "sentences": _of_table(subject, k)} for k in axes]
+        return [
+            {"title": subject.axis(k), "axes": [k], "sentences": _of_table(subject, k)}
+            for k in axes
+        ]
     try:
-        found = describe_axes(subject.model, subject.table, axes=DESCRIBED)
+        found = describe_axes(subject.model, subject.table, axes=DESCRIBED, counted=subject.counted)
     except InvalidInput:  # neither variables nor a table: individuals are all there is
         axes = range(min(subject.axes, DESCRIBED))
         return [_axis_in_words(subject, (k,), ()) for k in axes]
@@ -320,7 +326,8 @@ def axes_in_words(subject: Subject) -> list[dict[str, Any]]:
         _axis_in_words(subject, tuple(k - 1 for k in axis.axes), axis.sentences)
         for axis in found.axes
     ]
-    return [*told, *([{"title": "How to read this", "sentences": found.notes}] if told else [])]
+    how = {"title": "How to read this", "axes": [], "sentences": found.notes}
+    return [*told, how] if told else []
 
 
 def _axis_in_words(
@@ -328,7 +335,7 @@ def _axis_in_words(
 ) -> dict[str, Any]:
     of_individuals = [_of_individuals(subject, axes[0])] if len(axes) == 1 else []
     title = listing([subject.axis(k) for k in axes])
-    return {"title": title, "sentences": [*sentences, *of_individuals]}
+    return {"title": title, "axes": list(axes), "sentences": [*sentences, *of_individuals]}
 
 
 def _of_individuals(subject: Subject, k: int) -> str:
@@ -434,7 +441,8 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         ]
         for c in range(1, found.count + 1)
     ]
-    columns = ("class", "individuals", "what sets it apart", "most typical", "farthest out")
+    one = "individuals" if subject.counted is None else "rows"
+    columns = ("class", one, "what sets it apart", "most typical", "farthest out")
     kinds = ("text", "number", "text", "text", "text")
     named = [{"name": n, "kind": k} for n, k in zip(columns, kinds, strict=True)]
     if not any(told.values()):  # distances have no columns by which classes could differ

@@ -49,7 +49,7 @@ class Subject:
 
     ``coordinates`` has one row for each individual; ``shares`` are of the total inertia, None
     where a model has none; ``distances`` and ``rests`` are those to the barycentre and to the
-    space of the axes.
+    space of the axes. ``counted`` is how many individuals stand in the rows, where weights say so.
     """
 
     model: Any
@@ -65,6 +65,7 @@ class Subject:
     variables: Variables | None = None
     has_names: bool = False
     passive: Passive | None = None
+    counted: int | None = None
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -75,7 +76,7 @@ class Subject:
         if self.axes == 0:
             return ()
         numbers, labels = self.columns(self.used, is_active=False)
-        found = list(elements_of(self.model, numbers, labels))
+        found = list(elements_of(self.model, numbers, labels, self.counted))
         known = {e.of for e in found}
         if self.table is None or not hasattr(self.model, "supplementary"):
             return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,10 @@ def of_variables(found: Variables, of: Linked = "variables") -> Elements:
 
 
 def of_categories(
-    found: Categories, of: Linked = "categories", taken: Collection[str] = ()
+    found: Categories,
+    of: Linked = "categories",
+    taken: Collection[str] = (),
+    counted: int | None = None,
 ) -> Elements:
     """Return categories as elements; levels of two columns alike are called by both names.
 
@@ -245,7 +249,8 @@ def of_categories(
     levels = [*found.levels, *taken]
     pairs = zip(found.variables_of, found.levels, strict=True)
     names = tuple(g if levels.count(g) == 1 and not is_number(g) else f"{v}={g}" for v, g in pairs)
-    measures = {"Dim": found.coordinates, "cos2": found.cos2, "v-test": found.v_test}
+    v_test = (found if counted is None else found.of_counted(counted)).v_test
+    measures = {"Dim": found.coordinates, "cos2": found.cos2, "v-test": v_test}
     if hasattr(found, "contributions"):
         measures["contrib"] = found.contributions
     return Elements(of, names, found.coordinates, measures)
@@ -258,9 +263,14 @@ def of_profiles(found: Individuals) -> Elements:
 
 
 def elements_of(
-    model: Any, numbers: Mapping[str, Array] | None = None, labels: Mapping[str, Any] | None = None
+    model: Any,
+    numbers: Mapping[str, Array] | None = None,
+    labels: Mapping[str, Any] | None = None,
+    counted: int | None = None,
 ) -> Iterator[Elements]:
     """Yield what a fitted model places on its axes, then supplementary numbers and labels.
+
+    ``counted`` individuals stand in the rows, where their weights say how often each was seen.
 
     >>> from mercer import PCA, datasets
     >>> [found.of for found in elements_of(PCA().fit(datasets.decathlon()))]
@@ -271,7 +281,7 @@ def elements_of(
         for name, read in (
             ("columns_", of_profiles),
             ("variables_", of_variables),
-            ("categories_", of_categories),
+            ("categories_", partial(of_categories, counted=counted)),
         ):
             try:
                 found = getattr(model, name, None)
@@ -288,7 +298,7 @@ def elements_of(
             beside = model.supplementary(categories=dict(labels)).categories
             active = getattr(model, "categories_", None)
             taken = () if active is None else set(active.levels)
-            yield of_categories(beside, "supplementary categories", taken)
+            yield of_categories(beside, "supplementary categories", taken, counted)
 
 
 PLACES = 300

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import device
@@ -310,6 +310,14 @@ class Categories(Shown):
     def variables(self) -> tuple[str, ...]:
         """The categorical variables, in the order of the rows of `eta2`."""
         return tuple(dict.fromkeys(self.variables_of))
+
+    def of_counted(self, total: int) -> Self:
+        """Return the same categories where weights say how often each row was seen, of a total.
+
+        Counts are then of all who were seen, each of whom has the same weight.
+        """
+        counts = np.rint(total * self.weights).astype(int)
+        return replace(self, counts=counts, total=total, scatters=None)
 
     @cached_property
     def v_test(self) -> Array:

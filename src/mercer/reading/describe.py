@@ -38,7 +38,7 @@ FEWEST = 3
 
 
 @spelled
-def describe_axes(
+def describe_axes(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     table: Any = None,
     *,
@@ -46,6 +46,7 @@ def describe_axes(
     level: float = LEVEL,
     correction: str | None = "holm",
     permutations: int | None = None,
+    counted: int | None = None,
     random_state: RandomState = None,
     progress: bool | Progress | None = None,
 ) -> AxesDescription:
@@ -86,6 +87,9 @@ def describe_axes(
         Where laws are in doubt, as for axes that few individuals make, find the p-values of what
         did not make the axes by so many permutations of the individuals instead. Holm's rule then
         becomes that of Westfall and Young, for which 999 are enough for any number of tests.
+    counted : int, optional
+        Where the weights of the fit say how often each row was seen, the total that was counted:
+        tests are then of so many individuals, and not of rows.
     random_state : int or generator, optional
         The seed of the permutations.
     progress : bool or function, optional
@@ -113,7 +117,8 @@ def describe_axes(
     count = DESCRIBED if axes is None else first_axes(axes)
     R = None if permutations is None else whole(permutations, "permutations", least=1)
     seed = None
-    scores = Scores.of(model)
+    N = None if counted is None else whole(counted, "counted", least=1)
+    scores = replace(Scores.of(model), counted=N)
     columns, left_out = _columns(model, table, len(scores.weights))
     spaces = scores.spaces(count)
     found, more = _tested(scores, columns, spaces)
@@ -157,7 +162,8 @@ def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
     draws: Resampling,
 ) -> list[Link]:
     """Find the p-values of what did not make the axes by permutations of the individuals."""
-    others = [c for c in columns if not c.is_active]
+    scores, rows = scores.one_by_one()
+    others = [c.of(rows) for c in columns if not c.is_active]
     at = [i for i, link in enumerate(links) if not link.is_active]
     law = _p_values(_tested(scores, others, spaces)[0])
     rng = np.random.default_rng(draws.seed)
@@ -222,6 +228,11 @@ class TestedColumn:
     numbers: Array | None = None
     labels: Array | None = None
     correlations: Array | None = None
+
+    def of(self, rows: Array) -> TestedColumn:
+        """Return the values of some rows, or of the same several times."""
+        numbers, labels = (v if v is None else v[rows] for v in (self.numbers, self.labels))
+        return replace(self, numbers=numbers, labels=labels)
 
 
 def _columns(model: Any, table: Any, count: int) -> tuple[list[TestedColumn], list[str]]:
@@ -313,7 +324,7 @@ def _tested(
     unknown: list[str] = []
     holed: list[str] = []
     for column, r, known, between in _numbers(scores, columns):
-        individuals = scores.count if known is None else int(np.sum(known & (scores.weights > 0)))
+        individuals = scores.count if known is None else scores.individuals(known)
         if individuals < min(FEWEST, scores.count):
             unknown.append(column.name)
             continue

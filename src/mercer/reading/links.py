@@ -295,7 +295,11 @@ class Space:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The coordinates of individuals on axes, with what is needed to test links with them."""
+    """The coordinates of individuals on axes, with what is needed to test links with them.
+
+    ``counted`` is given where a row stands for many individuals: how many were counted in all, of
+    whom each row's weight is its share.
+    """
 
     coordinates: Array
     weights: Array
@@ -303,6 +307,7 @@ class Scores:
     unit: float
     shares: Array | None
     clusters: tuple[tuple[int, ...], ...]
+    counted: int | None = None
 
     @classmethod
     def of(cls, model: Any) -> Scores:
@@ -345,8 +350,26 @@ class Scores:
 
     @property
     def count(self) -> int:
-        """How many individuals have a weight."""
-        return int(np.sum(self.weights > 0))
+        """How many individuals have a weight, or were counted."""
+        return self.individuals(slice(None))
+
+    def individuals(self, rows: Any) -> int:
+        """Return how many individuals stand in some rows."""
+        some = self.weights[rows]
+        if self.counted is None:
+            return int(np.sum(some > 0))
+        return round(self.counted * float(np.sum(some)))
+
+    def one_by_one(self) -> tuple[Scores, Array]:
+        """Return scores with a row for each individual that was counted, and its row here."""
+        if self.counted is None:
+            return self, np.arange(len(self.weights))
+        seen = np.rint(self.counted * self.weights).astype(int)
+        rows = np.repeat(np.arange(len(seen)), seen)
+        weights = np.full(len(rows), 1.0 / len(rows))
+        return replace(
+            self, coordinates=self.coordinates[rows], weights=weights, counted=None
+        ), rows
 
     def shuffled(self, rng: np.random.Generator) -> Scores:
         """Return the same individuals in another order, those without weight in their places."""
@@ -361,7 +384,7 @@ class Scores:
         .. math:: M = q \Big/ \sum_k \frac{\sum_i w_i^2 F_{ik}^2}{\sum_i w_i F_{ik}^2}
 
         1/M is the variance of the correlation of an axis with what is drawn independently of it:
-        of equal weights 1/N.
+        of equal weights 1/N, and so of those that say how often each row was seen.
 
         >>> F = np.array([[1.0], [-1.0], [1.0], [-1.0]])
         >>> few = Scores(F, np.array([0.4, 0.4, 0.1, 0.1]), np.ones(1), 1.0, None, ())
@@ -369,6 +392,8 @@ class Scores:
         2.941
         """
         some = slice(None) if known is None else known
+        if self.counted is not None:
+            return float(self.individuals(some))
         w, F = self.weights[some], self.coordinates[some][:, axes] / self.unit
         F = F - w @ F / w.sum()
         squares = w @ F**2
@@ -387,15 +412,20 @@ class Scores:
         levels = sorted({str(v) for v in labels[self.weights > 0]})
         members = np.column_stack([labels == level for level in levels]).astype(np.float64)
         weights = self.weights @ members
+        counts = members[self.weights > 0].sum(axis=0)
+        if self.counted is not None:
+            counts = np.rint(self.counted * weights)
         return Categories(
             coordinates=(self.weights[:, None] * members / weights).T @ self.coordinates,
             squared_distances=np.zeros(len(levels)),
             levels=tuple(levels),
             variables_of=(name,) * len(levels),
-            counts=members[self.weights > 0].sum(axis=0).astype(int),
+            counts=counts.astype(int),
             weights=weights,
             inertias=self.inertias,
             total=self.count,
             unit=self.unit,
-            scatters=scatters(self.coordinates, self.weights, self.unit),
+            scatters=None
+            if self.counted is not None
+            else scatters(self.coordinates, self.weights, self.unit),
         )

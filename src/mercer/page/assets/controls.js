@@ -13,6 +13,30 @@ for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kin
 
 document.addEventListener("keydown", (event) => event.key === "Escape" && mercer.page?.select([]));
 
+// What the axes mean is told of those that are shown first, and then of the others in their order.
+mercer.meaning = (page) => {
+  const [first, further] = ["meaning", "further-meaning"].map((id) => document.getElementById(id));
+  if (!first) return;
+  const axesOf = (part) => part.dataset.axes.split(" ").map(Number);
+  const parts = [...document.querySelectorAll("#axes [data-axes]:not([data-axes=''])")];
+  const count = parts.filter((part) => part.parentNode === first).length;
+  const missing = (k) => {
+    const part = mercer.element("div");
+    const text = `The axes that are described end before it. In Python, mercer.describe_axes(model, axes=${k + 1}) describes it too.`;
+    part.append(mercer.element("dt", page.value.axes[k]), mercer.element("dd", text));
+    return part;
+  };
+  const moved = () => {
+    const shown = page.axes.filter((k) => k !== null).map((k) => parts.find((part) => axesOf(part).includes(k)) ?? missing(k));
+    const all = [...new Set([...shown, ...parts])];
+    const told = Math.max(count, shown.length);
+    first.replaceChildren(...all.slice(0, told));
+    const notes = further ? [...further.children].filter((part) => part.dataset.axes === "") : [];
+    further?.replaceChildren(...all.slice(told), ...notes);
+  };
+  page.listen({ moved });
+};
+
 mercer.controls = (page) => {
   const place = document.getElementById("controls");
   place.replaceChildren();

@@ -86,6 +86,7 @@ mercer.start = async () => {
   mercer.copies();
   if (sheets.individuals) {
     mercer.controls(page);
+    mercer.meaning(page);
     mercer.selection(page, sheets.individuals);
   }
   mercer.card(page);
