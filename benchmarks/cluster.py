@@ -26,7 +26,7 @@ from mercer.engines import blocks, cluster
 from mercer.engines.cluster import Cluster
 from mercer.engines.cluster_cost import Workers, cluster_cost
 from mercer.engines.cpu import Threads
-from mercer.planning import pair_seconds
+from mercer.planning import pair_seconds_elsewhere
 
 KERNEL, REPEATS, BLOCK, PASSES = mc.Gaussian(10**0.5), 3, 12, 3
 
@@ -110,7 +110,7 @@ def beside_the_model(X: Any, count: int, block: int = BLOCK) -> None:
             gram.product(vectors, single=True)
         seconds, sent = perf_counter() - begun, outgoing(client) - before
         used = processors(client) - used
-    pair = pair_seconds(d, block, True)
+    pair = pair_seconds_elsewhere(d, block, True)
     model = cluster_cost(n, d, block, PASSES, Workers(count), pair)
     points = cluster_cost(n, d, block, 0, Workers(count), pair)
     returned = model.with_client - points.with_client - 8 * n * block * PASSES

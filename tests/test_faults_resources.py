@@ -171,18 +171,25 @@ def processes_of(group: int) -> list[int]:
     return found
 
 
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], str]:
+    """The words of a long run, and what it says when nobody interrupts it."""
+    x = np.random.default_rng(0).standard_normal((ROWS, 4)) * [3.0, 2.0, 1.0, 0.3]
+    file = tmp_path_factory.mktemp("rows") / "x.csv"
+    np.savetxt(file, x, delimiter=",", header="a,b,c,d", comments="", fmt="%.9g")
+    words = [sys.executable, "-m", "mercer", "fit", str(file), "--method", "kpca"]
+    words += ["--kernel", "gaussian(bandwidth=0.7)", "--exact", "--rank", "8", "--seed", "0", "-q"]
+    return words, subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
 )
 def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(
-    number: signal.Signals, code: int, tmp_path: Path
+    number: signal.Signals, code: int, tmp_path: Path, uninterrupted: tuple[list[str], str]
 ) -> None:
     """In the first pass after one that is kept, and at a moment that chance decides."""
-    x = np.random.default_rng(0).standard_normal((ROWS, 4)) * [3.0, 2.0, 1.0, 0.3]
-    np.savetxt(tmp_path / "x.csv", x, delimiter=",", header="a,b,c,d", comments="", fmt="%.9g")
-    words = [sys.executable, "-m", "mercer", "fit", str(tmp_path / "x.csv"), "--method", "kpca"]
-    words += ["--kernel", "gaussian(bandwidth=0.7)", "--exact", "--rank", "8", "--seed", "0", "-q"]
-    whole = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    words, whole = uninterrupted
     assert os.getpid() in processes_of(os.getsid(0))  # so that it would see others
     rng, ended = np.random.default_rng(int(number)), 0
     for turn, wait in enumerate([0.0, float(rng.uniform(0.0, LONG))]):

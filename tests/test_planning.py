@@ -15,7 +15,7 @@ from mercer import planning
 from mercer.check import chunks
 from mercer.cli.plans import planned
 from mercer.engines import cluster_cost
-from mercer.engines.cluster_cost import MOST_PAIRS, groups, shares, traffic_of
+from mercer.engines.cluster_cost import MOST_PAIRS, OPERATIONS, groups, shares, traffic_of
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter
 from mercer.planning import plan
@@ -90,6 +90,23 @@ def test_a_machine_is_measured_once_and_more_work_takes_longer() -> None:
     assert planning.flops() == planning.flops() > 1e8
     some, more = planning.pair_seconds(4, 2, False), planning.pair_seconds(4_000, 2, False)
     assert 0.0 < some < more
+
+
+def test_a_cluster_is_not_slower_because_this_machine_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cost(stretch: float) -> tuple[float, float]:
+        monkeypatch.setattr(planning, "_product", lambda: planning.Timed(1e-3, stretch * 1e-3))
+        timed = planning.Timed(1e-9, stretch * 1e-9)
+        monkeypatch.setattr(planning, "_pair", lambda *_: timed)
+        model = mc.KernelPCA(3, kernel=mc.Gaussian(1.0))
+        found = plan(model, 10**6, 10, workers=4).cluster
+        assert found is not None
+        return found.takes[OPERATIONS], plan(model, 10**6, 10).seconds
+
+    (there, here), (there_beside, here_beside) = cost(1.0), cost(3.0)
+    assert there_beside == there
+    assert here_beside > 2.5 * here
 
 
 def latent(n: int, d: int) -> Any:
@@ -188,7 +205,7 @@ def test_a_plan_for_a_cluster_counts_what_moves() -> None:
 
 def test_a_plan_for_a_cluster_says_what_takes_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "flops", lambda: 3e10)  # of a machine that nothing else slows
-    monkeypatch.setattr(planning, "pair_seconds", lambda *_: 5e-9)
+    monkeypatch.setattr(planning, "pair_seconds_elsewhere", lambda *_: 5e-9)
     model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), memory="1GB")
     by_cores, by_gpus = (plan(model, 10**9, 20, workers=64, gpus=gpus) for gpus in (0, 64))
     for cost, most in ((by_cores, "operations take"), (by_gpus, "what the client computes")):

@@ -417,6 +417,13 @@ def test_methods_tell_what_an_unknown_keyword_is_called_here(
         call(np.eye(3), **{keyword: True})
 
 
+def test_a_name_that_only_shares_letters_is_not_suggested() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'predict'$"):
+        getattr(mc.PCA(2), "predict")  # noqa: B009  (mypy knows that there is none)
+    with pytest.raises(AttributeError, match="KPCA is KernelPCA"):
+        getattr(mc, "KPCA")  # noqa: B009  (as above)
+
+
 def test_what_clusters_elsewhere_is_told() -> None:
     with pytest.raises(mc.errors.UnknownParameter, match="n_clusters is count"):
         mc.cluster(None, **{"n_clusters": 3})  # type: ignore[arg-type]

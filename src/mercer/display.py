@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from enum import Enum
 from functools import cached_property
 from html import escape
@@ -25,6 +25,9 @@ WIDTH = 60
 
 FEW = 6
 """Numbers that are shown themselves; of more their shape is."""
+
+MISSPELLED = 0.65
+"""The likeness of two names, as `difflib` counts it, of which one is the other misspelled."""
 
 BETWEEN = ("mercer", "sklearn", "joblib", "contextlib", "functools")
 """Packages that may stand between the user's line and what warns."""
@@ -111,11 +114,24 @@ def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | Non
         return f"{name} is {equivalents[name]}"
     names = {candidate.lower(): candidate for candidate in (*equivalents, *known)}
     near = get_close_matches(name.lower(), names, 1)
-    if not near:
+    if not near or not _is_meant(name.lower(), near[0]):
         return ""
     meant = names[near[0]]
     told = f" {meant} is {equivalents[meant]}" if meant in equivalents else ""
     return f"did you mean {meant}?{told}"
+
+
+def _is_meant(name: str, near: str) -> bool:
+    """Whether a name is another one misspelled, or the most of it.
+
+    >>> _is_meant("gausian", "gaussian"), _is_meant("weights", "sample_weight")
+    (True, True)
+    >>> _is_meant("predict", "spread")  # they only share letters
+    False
+    """
+    likeness = SequenceMatcher(None, near, name)
+    shared = likeness.find_longest_match().size
+    return likeness.ratio() >= MISSPELLED or 2 * shared > min(len(name), len(near))
 
 
 class Hinting:

@@ -261,8 +261,10 @@ def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
     if isinstance(X, np.ndarray) and X.ndim == 1:
         X = X.reshape(-1, 1)
 
+    names = column_names(X)
+
     def refuse(part: Any, rows: slice) -> None:
-        refuse_non_finite(np.asarray(part), name, first=rows.start)
+        refuse_non_finite(np.asarray(part), name, first=rows.start, columns=names)
 
     for _ in () if is_checked else over_parts(X, refuse):
         pass

@@ -8,7 +8,7 @@ from functools import cache
 from numbers import Integral
 from tempfile import gettempdir
 from time import perf_counter, process_time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -200,11 +200,18 @@ def plan(
     )
 
 
-def _lasting(work: Callable[[], Any]) -> float:
-    """Return the seconds that a work takes here and now, once it has been done before.
+class Timed(NamedTuple):
+    """The seconds of a work on a core of its own, and here beside what else computes now."""
 
-    Its shortest time on a core is stretched by the share of the cores that others take: a work of
-    a millisecond may escape them, one of minutes does not.
+    alone: float
+    here: float
+
+
+def _lasting(work: Callable[[], Any]) -> Timed:
+    """Return the seconds that a work takes, once it has been done before.
+
+    Its shortest time on a core is stretched here by the share of the cores that others take: a
+    work of a millisecond may escape them, one of minutes does not.
     """
     work()
     times: list[float] = []
@@ -214,24 +221,29 @@ def _lasting(work: Callable[[], Any]) -> float:
         work()
         times.append(process_time() - before)
     stretch = (perf_counter() - begun) / max(process_time() - used, 1e-9)
-    return min(times) * max(stretch, 1.0)
+    return Timed(min(times), min(times) * max(stretch, 1.0))
 
 
 @cache
+def _product() -> Timed:
+    """Return the seconds of a product of two matrices on one core, measured once."""
+    a = np.random.default_rng(0).standard_normal((SIDE, SIDE))
+    with threadpool_limits(1, user_api="blas"):
+        return _lasting(lambda: a @ a)
+
+
 def flops() -> float:
-    """Return the operations that one core does in a second on matrices now, measured once.
+    """Return the operations that one core of this machine does in a second on matrices now.
 
     >>> 1e8 < flops() < 1e12
     True
     """
-    a = np.random.default_rng(0).standard_normal((SIDE, SIDE))
-    with threadpool_limits(1, user_api="blas"):
-        return 2.0 * SIDE**3 / _lasting(lambda: a @ a)
+    return 2.0 * SIDE**3 / _product().here
 
 
 @cache
-def pair_seconds(d: int, block: int, single: bool) -> float:
-    """Return the seconds that one core takes for a pair of points, measured once on three tiles.
+def _pair(d: int, block: int, single: bool) -> Timed:
+    """Return the seconds of a pair of points on one core, measured once on three tiles.
 
     The tiles are those of a Gaussian kernel of d variables, times a block of vectors.
     """
@@ -240,8 +252,28 @@ def pair_seconds(d: int, block: int, single: bool) -> float:
     points = rng.standard_normal((2 * TILE, columns))
     vectors = rng.standard_normal((2 * TILE, block))
     gram = Gram(Gaussian(float(np.sqrt(columns))), points, engine=Threads(1))
-    measured = _lasting(lambda: gram.product(vectors, single=single)) / (3.0 * TILE**2)
-    return measured + 2.0 * max(d - WIDEST, 0) / flops()
+    tiles = _lasting(lambda: gram.product(vectors, single=single))
+    wider = max(d - WIDEST, 0) / SIDE**3  # of the operations of a product
+    return Timed(
+        *(
+            three / (3.0 * TILE**2) + wider * product
+            for three, product in zip(tiles, _product(), strict=True)
+        )
+    )
+
+
+def pair_seconds(d: int, block: int, single: bool) -> float:
+    """Return the seconds that one core of this machine takes now for a pair of points."""
+    return _pair(d, block, single).here
+
+
+def pair_seconds_elsewhere(d: int, block: int, single: bool) -> float:
+    """Return those of such a core on machines that have nothing else to do, whatever this one has.
+
+    >>> 0.0 < pair_seconds_elsewhere(4, 2, False) <= pair_seconds(4, 2, False)
+    True
+    """
+    return _pair(d, block, single).alone
 
 
 def _cost(
@@ -340,10 +372,11 @@ def _on_cluster(
     """Return what the passes, or the features of landmarks, take on a cluster."""
     if method == "nystrom":
         rank = landmarks_for(n, count, getattr(model, "landmarks", None))
-        seconds = 2.0 * pair_seconds(d, 1, False)
+        seconds = 2.0 * pair_seconds_elsewhere(d, 1, False)
         return cluster_cost(n, d, 1, 0, machines, seconds, landmarks=rank)
     block, rank = sizes(n, count)
     singles, doubles = _passes(n, count, model)
     passes = singles + doubles
-    pair = singles * pair_seconds(d, block, True) + doubles * pair_seconds(d, block, False)
+    pair = singles * pair_seconds_elsewhere(d, block, True)
+    pair += doubles * pair_seconds_elsewhere(d, block, False)
     return cluster_cost(n, d, block, passes, machines, pair / passes, landmarks=rank)

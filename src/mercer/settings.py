@@ -347,10 +347,11 @@ EQUIVALENTS: Mapping[str, str] = {
 
 OF_STRINGS = "StringSpectrum(length), of mercer.kernels, which counts the parts two strings share"
 
-FAMILIAR: Mapping[str, str] = dict.fromkeys(
-    ("StringKernel", "Spectrum", "SpectrumKernel"), OF_STRINGS
-)
-"""Names that nobody has, under which people look for a kernel."""
+FAMILIAR: Mapping[str, str] = {
+    **dict.fromkeys(("StringKernel", "Spectrum", "SpectrumKernel"), OF_STRINGS),
+    "KPCA": "KernelPCA(n_components, kernel=kernel)",
+}
+"""Names that no library has, under which people look for a kernel or a method."""
 
 
 REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")

@@ -14,7 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 from array_api_compat import device as array_device
 
-from mercer.check import as_numpy, in_dtype_of, is_foreign, namespace, not_finite, refuse_lazy
+from mercer.check import (
+    as_numpy,
+    in_dtype_of,
+    is_foreign,
+    is_lazy,
+    namespace,
+    not_finite,
+    refuse_lazy,
+)
 from mercer.display import warn
 from mercer.engines.device import computes_there
 from mercer.engines.held import Held, given_back, hold
@@ -86,14 +94,15 @@ def like_given(values: Any, X: Any) -> Any:
 def through_host(method: F) -> F:
     """Return a method of a model that the processor computes, for arrays of any library.
 
-    It reads a copy of its first argument, and returns arrays like that one.
+    It reads a copy of its first argument, and returns arrays like that one. A collection that is
+    still to be computed is no copy's concern: the method reads it, or refuses it, itself.
     """
     first = [*inspect.signature(method).parameters, ""][1]
 
     @wraps(method)
     def run(self: Any, *args: Any, **named: Any) -> Any:
         given = args[0] if args else named.get(first)
-        if not is_foreign(given):
+        if not is_foreign(given) or is_lazy(given):
             return method(self, *args, **named)
         say_copied(given, first, type(self).__name__)
         copied = as_numpy(given)

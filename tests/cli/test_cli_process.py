@@ -435,7 +435,6 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 PROGRESS = """
 import sys, time
 from mercer.cli.progress import carry_out
-from mercer.page import write
 from mercer.progress import Line
 from mercer.cli.output import Talk
 progress = Line("tiles")

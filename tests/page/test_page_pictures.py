@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 import mercer as mc
 from mercer import pictures
 from mercer.page import Section, document
+from mercer.page.write import ASSETS
+from mercer.pictures import svg_parts
 from mercer.pictures.colours import Scale
 from mercer.pictures.scene import (
     Arrows,
@@ -103,6 +106,12 @@ def test_every_mark_is_drawn(seen: Visit, name: str) -> None:
     _, shapes, count = MARKS[name]
     assert seen.page.locator(f"{drawn(name)} {shapes}").count() == count
     assert seen.messages == []
+
+
+def test_dashes_of_a_page_are_those_of_a_saved_picture() -> None:
+    (table,) = re.findall(r"mercer\.DASHES = \{(.*?)\};", (ASSETS / "marks.js").read_text())
+    dashes = dict(re.findall(r'(\w+): (?:null|"([^"]*)")', table))
+    assert dashes == svg_parts.DASHES
 
 
 def test_points_are_drawn_where_they_are(seen: Visit) -> None:

@@ -46,7 +46,8 @@ class CentredTable:
     The units t are powers of two, 1 unless the data are so large or small that squares would
     overflow. The factors f hold the standard deviations and the weights of columns. ``variances``
     and ``largest``, the largest modulus of each column, are those of X / t in rows with a weight.
-    Passes over a dense table ``tell`` how many rows they have read.
+    Passes over a dense table ``tell`` how many rows they have read; ``columns`` are its names, if
+    it has any, for the refusal of an entry that is not finite.
     """
 
     values: Any
@@ -57,6 +58,7 @@ class CentredTable:
     largest: Array
     factors: Array
     tell: Progress | None = None
+    columns: tuple[str, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,6 +148,7 @@ def read_table(
     by_column: bool = False,
     has_scatter: bool = False,
     tell: Progress | None = None,
+    columns: tuple[str, ...] | None = None,
 ) -> CentredTable:
     """Return a table with factors 1, after two passes for means and variances.
 
@@ -160,7 +163,7 @@ def read_table(
     kind: type[CentredTable] = SparseTable if sparse.issparse(X) else DenseTable
     one, none = np.ones(p), np.zeros(p)
     raw = kind(X, weights, units=one, centre=none, variances=none, largest=none, factors=one)
-    raw = replace(raw, tell=tell)
+    raw = replace(raw, tell=tell, columns=columns)
     largest, centre, most = raw.sizes_and_mean()
     units = safe_units(largest, by_column)
     if np.any(most / units > SAFE[1]):
@@ -212,7 +215,7 @@ class DenseTable(CentredTable):
             piece = np.asarray(self.values[rows], dtype=np.float64)
             high, low = piece.max(axis=0), piece.min(axis=0)
             if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
-                refuse_non_finite(piece, "X", first=rows.start)
+                refuse_non_finite(piece, "X", first=rows.start, columns=self.columns)
             np.maximum(most, np.maximum(high, -low), out=most)
             if not np.all(self.weights[rows] > 0):
                 active = piece[self.weights[rows] > 0]

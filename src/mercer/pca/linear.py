@@ -175,6 +175,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
                 by_column=self.standardize,
                 has_scatter=decomposes_columns(n, p, count, self.limits),
                 tell=tell,
+                columns=column_names(X),
             )
         table = self._standardised(table)
         self._keep(table, count, float(given.sum()))
@@ -224,7 +225,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         data = self._read(X, reset=is_first)
         n, p = data.shape
         batch = Moments.of(
-            data, weights_of(sample_weight, n), by_column=self.standardize, tell=tell
+            data,
+            weights_of(sample_weight, n),
+            by_column=self.standardize,
+            tell=tell,
+            columns=column_names(X),
         )
         every = batch if earlier is None else earlier.joined(batch, by_column=self.standardize)
         gone: Any = Forgotten((every.rows,))

@@ -135,7 +135,12 @@ class Moments:
 
     @staticmethod
     def of(
-        X: Any, weights: Array, *, by_column: bool = False, tell: Progress | None = None
+        X: Any,
+        weights: Array,
+        *,
+        by_column: bool = False,
+        tell: Progress | None = None,
+        columns: tuple[str, ...] | None = None,
     ) -> Moments:
         """Return those of some rows, in one walk over them or two.
 
@@ -148,7 +153,14 @@ class Moments:
                 f"partial_fit stores the covariances of {p} columns, which take "
                 f"{readable(8 * COPIES * p * p)}, more than this machine has: choose fewer columns"
             )
-        table = read_table(X, shares_of(weights), by_column=by_column, has_scatter=True, tell=tell)
+        table = read_table(
+            X,
+            shares_of(weights),
+            by_column=by_column,
+            has_scatter=True,
+            tell=tell,
+            columns=columns,
+        )
         rest = getattr(table, "drift", None)
         return Moments(
             rows=X.shape[0],
