@@ -852,6 +852,22 @@ def test_axes_that_part_known_groups_far_better_than_the_first_plane_are_named()
     assert analyse(mc.datasets.iris(), random_state=0).parted == ""
 
 
+def test_numbers_of_patients_who_came_twice_are_no_measurement() -> None:
+    rng = np.random.default_rng(6)
+    size = {"height": rng.normal(170, 9, 60), "weight": rng.normal(70, 8, 60)}
+    numbers = np.r_[rng.choice(9000, 55, replace=False), [17, 17, 4000, 4000, 4000]].astype(float)
+    patients = pd.DataFrame({"ID": numbers, **size})
+    found = analyse(patients, random_state=0)
+    assert found.active == ("height", "weight")
+    assert found.supplementary == ("ID",)
+    assert "some of whom have several rows" in found.fates[0].reason
+    assert "ID" in analyse(patients, active=["ID"], random_state=0).active
+    dose = patients.rename(columns={"ID": "dose"})
+    assert "dose" in analyse(dose, random_state=0).active
+    twice = patients.assign(ID=np.repeat(np.arange(30.0), 2))  # which may be a grouping
+    assert "ID" in analyse(twice, random_state=0).active
+
+
 def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     size = {"height": RNG.normal(170, 9, 80), "weight": RNG.normal(70, 8, 80)}
     codes = {"smoker": RNG.integers(0, 2, 80), "grade": RNG.integers(1, 6, 80)}

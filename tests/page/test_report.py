@@ -731,3 +731,26 @@ def test_the_family_has_its_points_on_the_map_and_its_method_in_the_title(tmp_pa
     source.write_text("a,b\nx,u\ny,v\n")
     titled = describe(mc.MCA().fit(answers), choices={}, source=source)["title"]
     assert titled == "Tea: multiple correspondence analysis"
+
+
+@pytest.mark.parametrize("method", ["mca", "famd"])
+def test_a_map_says_how_its_categories_are_placed(method: str) -> None:
+    rng = np.random.default_rng(2)
+    table: dict[str, Any] = {q: rng.choice(list("abc"), 40) for q in ("q", "r", "s")}
+    table |= {"size": rng.normal(size=40), "age": rng.normal(size=40)} if method == "famd" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.ReadingWarning)
+        found = mc.analyse(pd.DataFrame(table), random_state=0)
+    assert found.analysis == method
+    F = found.model.individuals_.coordinates
+    categories = found.model.categories_
+    means = F[table["q"] == categories.levels[0]].mean(axis=0)
+    scales = categories.coordinates[0] / means
+    notes = " ".join(describe(found, choices={})["panels"]["plane-1-2"].notes)
+    if method == "mca":
+        np.testing.assert_allclose(scales, 1 / np.sqrt(found.model.inertias_))
+        assert "drawn out by 1/√inertia" in notes
+        assert "each at the mean" not in notes
+    else:
+        np.testing.assert_allclose(scales, 1.0)
+        assert "each at the mean of the individuals that have it" in notes

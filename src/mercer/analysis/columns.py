@@ -138,6 +138,25 @@ def restarts(column: Column) -> int:
     return len(starts) if is_so else 0
 
 
+def names_with_repeats(column: Column) -> bool:
+    """Whether a column is called an identifier, and most of its whole numbers occur once.
+
+    So are the numbers of patients of whom some came twice.
+
+    >>> numbers = np.r_[np.arange(101.0, 119.0), 104.0, 117.0]
+    >>> names_with_repeats(Column("ID", Role.NUMBER, numbers))
+    True
+    >>> names_with_repeats(Column("size", Role.NUMBER, numbers))
+    False
+    """
+    values = column.values
+    if len(values) < FEWEST_ROWS or not is_whole(values):
+        return False
+    is_called_so = IDENTIFIER.fullmatch(column.name.strip()) is not None
+    counts = np.unique(values, return_counts=True)[1]
+    return is_called_so and 2 * int(np.sum(counts == 1)) > len(values)
+
+
 def is_time(column: Column) -> bool:
     """Whether a column of numbers holds years, days or other times.
 
@@ -360,6 +379,10 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
             why = f"it numbers the rows of each of {times} groups from {column.values[0]:g} on"
+            found.append(unless_active(Fate(name, "supplementary", why)))
+            table = table.with_supplementary(name)
+        elif role is Role.NUMBER and name not in asked and names_with_repeats(column):
+            why = "it numbers individuals, some of whom have several rows"
             found.append(unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):

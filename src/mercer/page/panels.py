@@ -13,6 +13,7 @@ from mercer.data.table import Role
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.errors import MercerError
+from mercer.factorial import MCA
 from mercer.kernels.vectors import Linear
 from mercer.mds import ClassicalMDS
 from mercer.page.safe_text import PAGE, clean, count_of, percent
@@ -46,6 +47,12 @@ MADE = {
     "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
 }
 """How a map with elements is read."""
+
+STRETCHED = (
+    "Diamonds are categories, each in the direction of the mean of the individuals that have it, "
+    "drawn out by 1/√inertia on each axis."
+)
+"""How that of a multiple correspondence analysis is, whose categories are principal coordinates."""
 
 MOST_NAMED = f"Names are those of the {LIMITS.labels} that contribute most, where there is room."
 
@@ -167,7 +174,8 @@ def map_of(
     else:
         panel = biplot.describe(read, shown, **look)
     kinds = dict.fromkeys(e.of.removeprefix("supplementary ") for e in shown)
-    made = [MADE[kind] for kind in kinds if len(axes) == 2]
+    words = MADE | ({"categories": STRETCHED} if isinstance(subject.model, MCA) else {})
+    made = [words[kind] for kind in kinds if len(axes) == 2]
     notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
     return replace(panel, notes=(*_said(subject, rows), *made, *notes))
 
