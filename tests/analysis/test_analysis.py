@@ -810,6 +810,48 @@ def test_an_axis_of_size_is_told_from_one_that_opposes_columns() -> None:
     assert "size" not in doubts(pd.DataFrame(noise, columns=list("abcd")))
 
 
+def test_rare_levels_that_make_an_axis_are_doubted_with_their_number() -> None:
+    answers = pd.DataFrame({"q1": list("xy") * 20, "q2": list("uv") * 20})
+    assert "rare" not in doubts(answers)
+    answers.loc[0, "q2"] = "other"
+    said = doubts(answers, missing="level")["rare"]
+    assert said.startswith('level "other" of "q2" (1 individual) makes ')
+    assert "supplementary=['q2'] keeps this column out of the axes" in said
+    answers.loc[0, "q2"] = None
+    assert "missing='drop' leaves out such rows" in doubts(answers, missing="level")["rare"]
+    assert "rare" not in doubts(answers.iloc[1:].reset_index(drop=True))
+
+
+def test_rare_levels_are_counted_in_those_who_were_seen() -> None:
+    cells = pd.MultiIndex.from_product([list("mf"), list("abc"), list("yn")])
+    seen = pd.DataFrame([*cells], columns=["sex", "dose", "ill"])
+    seen["Freq"] = np.where(seen["dose"] == "c", [0, 0, 0, 0, 1, 0] * 2, 50)
+    assert '"c" of "dose" (2 individuals)' in doubts(seen)["rare"]
+    seen["Freq"] = np.where(seen["dose"] == "c", 30, 500)  # three in a hundred, and yet many
+    assert "rare" not in doubts(seen)
+
+
+def test_axes_that_part_known_groups_far_better_than_the_first_plane_are_named() -> None:
+    rng = np.random.default_rng(5)
+    size, sex, kind = rng.normal(size=120), np.repeat([0, 1], 60), np.tile([0, 1], 60)
+    shape = np.outer(sex - 0.5, [1.0, -1.0, 1.0, -1.0]) * 0.5
+    shape += np.outer(kind - 0.5, [1.0, 1.0, -1.0, -1.0]) * 0.3
+    noise = 0.05 * rng.normal(size=(120, 4))
+    body = pd.DataFrame(3 * size[:, None] + shape + noise, columns=list("abcd"))
+    body["kind"] = np.array(["blue", "orange"])[kind]
+    body["sex"] = np.array(["f", "m"])[sex]
+    said = analyse(body, random_state=0).parted
+    assert said.startswith(
+        'Axis 3, which the first map does not show, separates the groups of "kind"'
+    )
+    assert said.endswith("Choose axes 2 and 3 to see them.")
+    plane = analyse(body.drop(columns="kind"), random_state=0)  # axis 2 shows "sex"
+    assert plane.parted == ""
+    mixed = body.assign(kind=rng.permutation(body["kind"].to_numpy()))
+    assert analyse(mixed, random_state=0).parted == ""
+    assert analyse(mc.datasets.iris(), random_state=0).parted == ""
+
+
 def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     size = {"height": RNG.normal(170, 9, 80), "weight": RNG.normal(70, 8, 80)}
     codes = {"smoker": RNG.integers(0, 2, 80), "grade": RNG.integers(1, 6, 80)}

@@ -524,6 +524,8 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
 def test_they_are_stored_and_refitted(tmp_path: Path) -> None:
     table = pd.DataFrame(some_table(2))
     for model in (mc.FAMD(2).fit(table), mc.MFA(2, groups=GROUPS).fit(table)):
+        for name in ("categories_", "variables_", "links_", "partial_", "groups_"):
+            getattr(model, name, None)  # what was read before does not hinder
         model.save(tmp_path / "model.mercer")
         again = mc.load(tmp_path / "model.mercer")
         assert_same(again.transform(table), model.transform(table))

@@ -20,9 +20,11 @@ from mercer.analysis.doubts import (
     of_bandwidth,
     of_columns,
     of_ellipses,
+    of_rare_levels,
     of_size,
 )
 from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
+from mercer.analysis.parting import parted_elsewhere
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
@@ -52,7 +54,8 @@ class Analysis(Shown):
 
     ``model`` is the map that is read, ``curved`` the kernel's of the same individuals, None where
     one of the two was asked for alone or there is no other. ``sentence`` says the rule, the choice
-    and the parameter that changes it; ``adds`` what the kernel adds.
+    and the parameter that changes it; ``adds`` what the kernel adds, and ``parted`` which axes
+    part known groups far better than those of the first map, if any do.
 
     >>> import mercer as mc
     >>> found = mc.analyse(mc.datasets.iris(), random_state=0)
@@ -62,6 +65,7 @@ class Analysis(Shown):
 
     facts: ClassVar[Mapping[str, str]] = {
         "sentence": "",
+        "parted": "",
         "adds": "",
         "active": "columns that make the axes",
         "supplementary": "columns placed on them",
@@ -84,6 +88,7 @@ class Analysis(Shown):
     adds: str
     table: Any
     advice: tuple[Advice, ...] = ()
+    parted: str = ""
     weighted_by: str | None = None
     counted: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -94,7 +99,7 @@ class Analysis(Shown):
 
     def __repr__(self) -> str:
         beside = [fate for fate in self.fates if fate.use in ("name", "ignored")]
-        lines = [self._title(), self.sentence, *([self.adds] if self.adds else [])]
+        lines = [self._title(), self.sentence, *filter(None, (self.parted, self.adds))]
         lines += [f"{fate.name}: {fate.use}, {fate.reason}" for fate in beside[:NAMED]]
         lines += [f"Doubt: {doubt.text}." for doubt in self.doubts[:NAMED]]
         more = len(self.doubts) - NAMED
@@ -264,8 +269,9 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
             tell=tell,
         )
     evidence = None
+    beside = [c for c in factors if c.name not in proposal.active]
     if curved is not None:
-        groups = [c for c in factors if c.name not in proposal.active]
+        groups = [*beside]
         colour = None if table is None or table.colour is None else table.colour.name
         groups.sort(key=lambda c: c.name != colour)  # that of the map comes first
         evidence = evidence_of(
@@ -293,6 +299,7 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         adds="" if evidence is None else evidence.adds,
         table=proposal.points if table is None else table,
         advice=proposal.advice,
+        parted="" if proposal.analysis == "ca" else parted_elsewhere(Scores.of(model), beside),
         weighted_by=proposal.weighted_by,
         counted=proposal.counted,
         asked={**_asked(proposal, model, kernel), "random_state": random_state},
@@ -408,6 +415,8 @@ def _doubts(
             found += of_columns(active, remedy, scaled=proposal.scaled)
             if proposal.analysis == "pca":
                 found += of_size(Scores.of(model), active)
+            if proposal.analysis in ("mca", "famd") and any(c.role is Role.FACTOR for c in active):
+                found += of_rare_levels(model.categories_, proposal.counted)
         is_kernel = proposal.analysis == "kpca"
         seen = proposal.weights  # how often, where a column says so
         counted = None if seen is None else float(seen.sum())

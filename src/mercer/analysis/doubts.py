@@ -32,6 +32,9 @@ ALONE, TIMES = 1 / 3, 6.0
 FEWEST = 10
 """Individuals from which on an arch or a single individual can be told from chance."""
 
+RARE, OF_RARE, NAMED = 0.05, 1 / 8, 3
+"""Rare levels: their share of individuals, what they make of an axis that is told, and how many."""
+
 FAR, NEAR = 0.1, 0.95
 """Normalised kernel values: nine pairs of ten below the first are far, above the second near."""
 
@@ -47,9 +50,9 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size, total. ``where`` names the axis, column
-    or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is seen
-    on one, and ``brief`` what is seen there in few words.
+    missing, counts, codes, words, weights, samples, size, total, rare. ``where`` names the axis,
+    column or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is
+    seen on one, and ``brief`` what is seen there in few words.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -161,6 +164,42 @@ def of_size(scores: Scores, columns: Sequence[Column]) -> Iterator[Doubt]:
             "size or level; how individuals of the same size differ is on axes 2 and 3"
         )
         yield Doubt("size", text, "axis 1", map="straight")
+
+
+def of_rare_levels(found: Any, counted: int | None = None) -> Iterator[Doubt]:
+    """Yield the levels of few individuals that make much of an axis of the map together.
+
+    Where a row stands for many, ``counted`` individuals are in all rows.
+
+    >>> from mercer import MCA
+    >>> table = {"a": [*"xyxyxyxyxyxyxyxyxyxyxyxyx"], "b": [*"uvuvuvuvuvuvuvuvuvuvuvuvw"]}
+    >>> (doubt,) = of_rare_levels(MCA().fit(table).categories_)
+    >>> doubt.text.partition(";")[0]
+    'level "w" of "b" (1 individual) makes 92 % of axis 2, as what is rare lies far out'
+    """
+    total = int(found.total) if counted is None else counted
+    holders = found.counts if counted is None else np.rint(counted * found.weights)
+    few = np.flatnonzero(holders < min(FEWEST, RARE * total))
+    shares = found.contributions[few, :2]
+    if not len(few) or shares.sum(axis=0).max() < OF_RARE:
+        return
+    k = int(np.argmax(shares.sum(axis=0)))
+    order = few[np.argsort(-shares[:, k], kind="stable")]
+    named = [
+        f'"{found.levels[i]}" of "{found.variables_of[i]:.80}" '
+        f"({int(holders[i])} individual{'' if holders[i] == 1 else 's'})"
+        for i in order
+    ]
+    first, column = found.levels[order[0]], found.variables_of[order[0]]
+    is_gap = first == MISSING_LEVEL
+    other = Advice("missing", "drop") if is_gap else Advice("supplementary", [column])
+    verb = "makes" if len(few) == 1 else "together make"
+    text = (
+        f"level{'' if len(few) == 1 else 's'} {listing(named, NAMED)} {verb} "
+        f"{percent(float(shares[:, k].sum()))} of axis {k + 1}, as what is rare lies far out; "
+        f"{other} {'leaves out such rows' if is_gap else 'keeps this column out of the axes'}"
+    )
+    yield Doubt("rare", text, column, other, "straight")
 
 
 def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:

@@ -181,7 +181,7 @@ class Evidence(Shown):
             )
         known = ", and no factor tells which of the two to trust"
         if colour is not None:
-            known = f" that {_as_well(colour)}"
+            known = f"; it {_as_well(colour)}"
         return (
             f"A curved map, that of a kernel PCA, was drawn as a check and differs ({alike} of 1)"
             f"{known}: read the straight one first."

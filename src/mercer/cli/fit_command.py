@@ -176,7 +176,8 @@ def text_of(value: dict[str, Any]) -> str:
         "relative error": [f"{axis['error']:.1e}" for axis in axes],
     }
     evidence = value.get("evidence")
-    adds = [] if evidence is None else [evidence["adds"]]
+    adds = [] if not value.get("parted") else [value["parted"]]
+    adds += [] if evidence is None else [evidence["adds"]]
     # The matrix of a table's own columns is positive semidefinite: nobody asks.
     is_open = "goodness" not in value and value["kernel"]
     exactness = [f"positive semidefinite: {value['psd']}"] if is_open else []

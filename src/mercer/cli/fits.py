@@ -286,6 +286,7 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     if whole is None:
         return value
     value["doubts"] = [_doubt_value(doubt) for doubt in whole.doubts]
+    value["parted"] = whole.parted or None
     value["evidence"] = None if whole.evidence is None else _evidence_value(whole.evidence)
     return value
 

@@ -51,8 +51,8 @@ def run(args: Namespace, talk: Talk) -> int:
     is_analysed, is_rank_asked = found.proposal is not None, args.rank is not None
     result = fit_model(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
     whole = analyse_data(found, args, talk)
-    if whole is not None and whole.adds:
-        talk.say(whole.adds)
+    for said in () if whole is None else filter(None, (whole.parted, whole.adds)):
+        talk.say(said)
     write_page(args, talk, page, whole or model, out, found)
     return result.code
 

@@ -308,7 +308,7 @@ def _compared(straight: Straight, state: State, made: Analysis, tell: Progress |
         return made
     kept = tuple(d for d in made.doubts if d.map != "straight")
     adds = _agreement(beside, made.curved)
-    return replace(made, model=beside, doubts=kept, evidence=None, adds=adds)
+    return replace(made, model=beside, doubts=kept, evidence=None, parted="", adds=adds)
 
 
 def _agreement(one: Any, other: Any) -> str:

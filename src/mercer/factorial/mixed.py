@@ -160,7 +160,7 @@ class TablePCA(FeaturePCA):
         """Return the features of the individuals of the fit, one row for each."""
         return self._fitted_features()
 
-    @kept
+    @property
     def _places(self) -> dict[str, slice]:
         """The features of each column of the analysis, by its name."""
         return places_of(self.kernel_)

@@ -55,8 +55,8 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     elif subject.spectrum is None:
         sentences.append(f"{_stress(subject.model)}.")
     sentences += _association(subject)
-    if made is not None and made.adds:
-        sentences.append(clean(made.adds, 600))
+    if made is not None:
+        sentences += [clean(said, 600) for said in (made.parted, made.adds) if said]
     return [*sentences, *dimension(subject, choices)[:1]]
 
 
