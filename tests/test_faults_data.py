@@ -109,7 +109,7 @@ REFUSED = {
     "a categorical column": Refused(category, r"row 0, column 1.*'a' is not a number.*encode"),
     "dates": Refused(lambda: np.arange(6).astype("M8[D]").reshape(3, 2), r"datetime64.*convert"),
     "a column of dates": Refused(dated, r"row 0, column 1.*Timestamp.*encode"),
-    "a missing nullable number": Refused(nullable, r"row 1, column 0.*<NA>"),
+    "a missing nullable number": Refused(nullable, r"row 1, column 0.*NaN"),
     "a null of polars": Refused(polars, r"row 1, column 0.*(NaN|nan)"),
     "numbers beyond doubles": Refused(lambda: [[10**400, 1], [2, 3]], r"too large to convert"),
     "rows of two lengths": Refused(lambda: [[1.0, 2.0], [3.0]], r"row 1 .*1 coordinates.*row 0"),

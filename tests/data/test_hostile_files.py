@@ -380,6 +380,7 @@ def test_every_hostile_file_ends_in_an_answer_or_a_named_error(source: str) -> N
         (b"MATLAB 5.0 MAT-file\0", "holds arrays of MATLAB; writematrix saves one"),
         (b' [ {"a": 1, "b": 2}]', "is JSON and no table"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",  # packed bytes hold the time
 )
 def test_pictures_and_documents_are_named_as_what_they_are(
     start: bytes, what: str, tmp_path: Path

@@ -213,7 +213,7 @@ def smaller(
     """Return in words the largest computation that fits, and how to ask for it.
 
     >>> smaller(20_000, 10, 5, "dense", 10**9)[0]
-    "method='exact' takes 81.8 MB"
+    "method='exact' takes 79.6 MB"
     >>> smaller(20_000, 10, 5, "exact", 10**5)[0]
     "use fewer points: method='dense' takes up to 49 of them"
     >>> text, advice = smaller(20_000, 10, 5, "exact", 20 * 10**6)

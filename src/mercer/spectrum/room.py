@@ -90,7 +90,7 @@ def room_within(n: int, d: int, count: int, threads: int, allowed: int) -> Room:
     disk serves best; fewer landmarks would cost more passes instead.
 
     >>> room_within(10**6, 1, 10, 2, 10**10), room_within(10**6, 1, 10, 2, 2 * 10**9)
-    (Room(memory=4272230400, disk=0), Room(memory=1872230400, disk=2400000000))
+    (Room(memory=4080230400, disk=0), Room(memory=1680230400, disk=2400000000))
     """
     memory = needed_bytes(n, d, count, threads)
     if memory <= allowed:
