@@ -66,6 +66,20 @@ def test_a_sheet_is_read_as_the_same_table_in_text(file: File) -> None:
     assert found.matrix().tolist() == same.matrix().tolist()
 
 
+def test_none_is_an_answer_among_words_and_missing_among_numbers_and_dates(file: File) -> None:
+    rows: Sheet = [["sport", "kg", "day"]]
+    for i in range(12):
+        day = "None" if i % 5 == 4 else f"2024-01-{i + 1:02d}"
+        rows.append([["often", "None", "some"][i % 3], "None" if i % 4 == 3 else i, day])
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    for found in (read(file(text), missing="mean"), read(file(workbook(rows)), missing="mean")):
+        assert found.column("sport").levels == ("None", "often", "some")
+        assert int(found.imputed["kg"].sum()) == 3
+        assert int(np.isnat(found.column("day").values).sum()) == 2
+    told = read(file(text), missing="drop", na=["None"])
+    assert told.column("sport").levels == ("often", "some")
+
+
 def test_words_among_numbers_of_a_sheet_are_labels_or_missing(file: File) -> None:
     rows: Sheet = [["doors", "kg"], *([4 + 2 * (i % 3), i + 0.5] for i in range(30))]
     path = file(workbook([*rows, ["rotary", "heavy"]]), "cars.xlsx")

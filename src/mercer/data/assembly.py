@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dates import dates_of, parse_date
+from mercer.data.dialect import NONE, is_number
 from mercer.data.raw_files import in_one_line
 from mercer.data.table import Role, Table, as_labels, no_column, quote_names
 from mercer.display import warn
@@ -131,6 +132,25 @@ def _settled_role(
         if numbers is not None and (role is Role.NUMBER or may_be_identifier(name)):
             return Role.NUMBER, numbers
     return role, values
+
+
+def settle_none(labels: Array, decimal: str = ".") -> Array:
+    """Return labels with "None" as a missing value, or as a level where others are words.
+
+    >>> settle_none(np.array(["2024-01-31", "None"], object)).tolist()
+    ['2024-01-31', None]
+    >>> settle_none(np.array(["often", "None"], object)).tolist()
+    ['often', 'None']
+    """
+    is_none = np.array([label is not None and label.strip() == NONE for label in labels], bool)
+    others = [label for label in labels[~is_none] if label is not None]
+    if not is_none.any():
+        return labels
+    if dates_of(others) is None and not all(is_number(label, decimal) for label in others):
+        return labels
+    settled = labels.copy()
+    settled[is_none] = None
+    return settled
 
 
 def are_numbers(labels: Array) -> bool:

@@ -18,11 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.assembly import may_be_identifier, number_names, with_words
+from mercer.data.assembly import (
+    may_be_identifier,
+    number_names,
+    settle_none,
+    with_words,
+)
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
     MISSING,
+    NONE,
     SAMPLE,
     Dialect,
     below,
@@ -79,6 +85,7 @@ class ReadingPlan:
     is_plain: bool
     is_triangle: bool = False
     asked: frozenset[str] = frozenset()
+    levels: frozenset[str] = frozenset()
     takes_words: bool = False
 
 
@@ -126,6 +133,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
         _warn_titles(path.name, text, dialect.skip)
     plan = _plan(text, dialect, path.name, MISSING | set(na), roles or {})
     plan = replace(plan, takes_words=takes_words, asked=frozenset(roles or {}))
+    plan = replace(plan, levels=frozenset({NONE}) - set(na))
     if guessed == "latin-1" and encoding is None:
         _warn_latin(path.name)
     try:
@@ -334,7 +342,7 @@ def _gathered(
                 used += 4 * LABEL * (len(odd[j]) - before)
             else:
                 before = len(known[j])
-                part = _as_labels(cells, plan.missing, known[j])
+                part = _as_labels(cells, plan.missing - plan.levels, known[j])
                 used += sum(LABEL + len(label) for label in islice(known[j], before, None))
             parts[j].append(part)
         count += len(rows)
@@ -346,6 +354,9 @@ def _gathered(
     joined = []
     while parts:
         joined.append(np.concatenate(parts.pop(0)))
+    for j, is_numeric in enumerate(plan.numeric):
+        if plan.levels and not is_numeric:
+            joined[j] = settle_none(joined[j], plan.dialect.decimal)
     for j in plan.empty:
         joined[j] = _decided(joined[j], plan.dialect.decimal)
     notes = []

@@ -31,6 +31,9 @@ NAMES = {"\t": "tab", " ": "space"}
 MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
 """Cells that say that there is no value."""
 
+NONE = "None"
+"""What programs write for a missing number or date, and people as an answer beside other words."""
+
 NUMBER = re.compile(
     r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)[ \t]*",
     re.IGNORECASE,

@@ -19,9 +19,9 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.arrays import IS_ENCRYPTED
-from mercer.data.assembly import with_words
+from mercer.data.assembly import settle_none, with_words
 from mercer.data.delimited import CODE, Cells, named_columns
-from mercer.data.dialect import MISSING, RECORDS, has_header, is_number, titles
+from mercer.data.dialect import MISSING, NONE, RECORDS, has_header, is_number, titles
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import Role, as_labels, no_column
 from mercer.display import warn
@@ -116,7 +116,8 @@ def read_workbook(  # noqa: PLR0913  (what can be said of a sheet)
             f"{path.name} is a damaged or incomplete spreadsheet: {in_one_line(error)}"
         ) from error
     found = _Sheet(path.name, name, rows, merged)
-    return _columns(found, header, skip, MISSING | ERRORS | set(na), roles or {}, takes_words)
+    words = (MISSING - {NONE}) | ERRORS | set(na)
+    return _columns(found, header, skip, words, roles or {}, takes_words)
 
 
 def _unfolded(path: Path, limits: Limits) -> io.BytesIO:
@@ -276,8 +277,11 @@ def _columns(
     body = sheet.rows[first:]
     columns = []
     for j, name in enumerate(names):
-        held = [_present(row[j], missing) for row in body]
+        held = [_present(row[j], missing | {NONE}) for row in body]
         found = _column(held, roles.get(name), is_first=j == 0)
+        if not isinstance(found, tuple) and found.dtype == object:
+            said = [_present(row[j], missing) for row in body]
+            found = settle_none(as_labels(said, _text)) if NONE not in missing else found
         if isinstance(found, tuple):
             numbers, words = found
             row = next(iter(words))
