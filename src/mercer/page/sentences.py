@@ -426,8 +426,10 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
+    has_rows = subject.counted is not None or isinstance(subject.model, CA)
+    one = "rows" if has_rows else "individuals"
     said = (
-        f"On {which} the individuals form {count_of(found.count, 'class')}, which explain "
+        f"On {which} the {one} form {count_of(found.count, 'class')}, which explain "
         f"{percent(found.share)} of the differences there (Ward's tree, cut {cut}, then k-means)."
     )
     told = _told(subject, found)
@@ -441,7 +443,6 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         ]
         for c in range(1, found.count + 1)
     ]
-    one = "individuals" if subject.counted is None else "rows"
     columns = ("class", one, "what sets it apart", "most typical", "farthest out")
     kinds = ("text", "number", "text", "text", "text")
     named = [{"name": n, "kind": k} for n, k in zip(columns, kinds, strict=True)]
@@ -464,8 +465,13 @@ def _names(subject: Subject, rows: Array) -> str:
 
 
 def _told(subject: Subject, found: Clusters) -> dict[int, str]:
-    """Return what sets each class apart: numbers that are high or low, frequent categories."""
+    """Return what sets each class apart: numbers that are high or low, frequent categories.
+
+    Rows of counts are told by their shares, which correspondence analysis compares.
+    """
     numbers, labels = subject.columns(subject.used, is_active=True)
+    are_shares = isinstance(subject.model, CA)
+    numbers = subject.profiles(numbers) if are_shares else numbers
     more, others = subject.columns(subject.used, is_active=False)
     data: Mapping[str, Array] = {**numbers, **labels, **more, **others}
     told: dict[int, list[str]] = {c: [] for c in range(1, found.count + 1)}
@@ -483,5 +489,6 @@ def _told(subject: Subject, found: Clusters) -> dict[int, str]:
             said.append(f"{name} = {clean(level, 30)} ({percent(inside)} of it)")
         else:
             way = "high" if v > 0 else "low"
-            said.append(f"{name} {way} ({short(inside)}; all {short(overall)})")
+            tell = percent if are_shares and column in numbers else short
+            said.append(f"{name} {way} ({tell(inside)}; all {tell(overall)})")
     return {c: "; ".join(said) or "nothing beyond chance" for c, said in told.items()}
