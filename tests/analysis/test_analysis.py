@@ -894,6 +894,13 @@ def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     assert [d.kind for d in propose(years).doubts] == ["time"]
 
 
+def test_large_samples_are_told_with_their_thousands_apart() -> None:
+    noise = np.random.default_rng(0).normal(size=(4_500, 3))
+    model = mc.PCA().fit(np.linalg.qr(noise - noise.mean(axis=0))[0])
+    (told,) = [d for d in doubts_of(model, None, which="straight") if d.kind == "axes"]
+    assert "with 4\N{NO-BREAK SPACE}500 individuals, another" in told.text
+
+
 def test_three_axes_of_one_size_are_doubted_in_one_sentence() -> None:
     found = analyse(table_of(np.random.default_rng(4).normal(size=(40, 8))), random_state=0)
     (told,) = [d for d in found.doubts if d.kind == "axes" and d.map == "straight"]
