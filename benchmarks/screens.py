@@ -223,8 +223,8 @@ def never(page: Any) -> None:
 
 def too_big(page: Any) -> None:
     """Drop a file of more bytes than a page takes."""
-    page.evaluate("mercer.explorer.most = 2 ** 10")
-    page.evaluate("mercer.openFiles([new File(['a,b\\n'.repeat(800)], 'survey.csv')])")
+    page.evaluate("mercer.explorer.most = 1e6")
+    page.evaluate("mercer.openFiles([new File(['a,b\\n'.repeat(8e5)], 'survey.csv')])")
     page.wait_for_selector("#elsewhere:not([hidden])", timeout=PATIENCE)
 
 

@@ -352,6 +352,15 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 10.0 else f"{short(float(f'{value:.2g}'))} %"
 
 
+def spaced(count: int) -> str:
+    """Return a large number with its thousands apart.
+
+    >>> spaced(60_000)
+    '60\N{NO-BREAK SPACE}000'
+    """
+    return f"{count:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
 def listing(words: Sequence[str], most: int | None = None) -> str:
     """Return words as a list in a sentence, and how many more there are beyond ``most``.
 

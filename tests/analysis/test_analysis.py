@@ -340,6 +340,17 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert found.counted == 197
+    names = found.table.row_names
+    assert names is not None
+    assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows
+    assert found.model.individuals_.names == names
+    named = seen.set_index(pd.Index([f"cell {i}" for i in range(12)]))
+    assert propose(named).points.row_names[0] == "cell 0"
+    long = seen.assign(ill=np.where(seen["ill"] == "y", "z" * 60 + "1", "z" * 60 + "2"))
+    assert propose(long).points.row_names is None  # which are the same once they are cut
+    assert propose(seen.assign(ill=seen["ill"] + "z" * 60)).points.row_names[0] == (
+        f"m·a·y{'z' * 18}…"
+    )
     assert found.evidence is not None
     assert found.evidence.individuals == 197  # whom a test counts, and not 11 rows
     assert propose(seen, active=["Freq"]).analysis == "famd"
@@ -881,6 +892,13 @@ def test_codes_of_groups_and_answers_are_doubted_and_years_once() -> None:
     assert "9 of 9 columns" in propose(answers).doubts[0].text
     years = pd.DataFrame({**size, "year": RNG.integers(2007, 2010, 80)})
     assert [d.kind for d in propose(years).doubts] == ["time"]
+
+
+def test_large_samples_are_told_with_their_thousands_apart() -> None:
+    noise = np.random.default_rng(0).normal(size=(4_500, 3))
+    model = mc.PCA().fit(np.linalg.qr(noise - noise.mean(axis=0))[0])
+    (told,) = [d for d in doubts_of(model, None, which="straight") if d.kind == "axes"]
+    assert "with 4\N{NO-BREAK SPACE}500 individuals, another" in told.text
 
 
 def test_three_axes_of_one_size_are_doubted_in_one_sentence() -> None:

@@ -276,6 +276,28 @@ def test_classes_are_the_same_in_a_fit_and_on_the_page(
     assert f"{found['count']} classes on the first 2 axes explain " in said
 
 
+def test_classes_of_rows_that_were_counted_have_sizes_in_individuals(
+    run: Any, tmp_path: Path
+) -> None:
+    data, page = tmp_path / "seen.csv", tmp_path / "page.html"
+    seen = [30, 9, 2, 70, 5, 8, 1, 40, 0, 20, 9, 3]
+    cells = [f"{s},{d},{i}" for s in "fm" for d in "abc" for i in ("yes", "no")]
+    rows = [f"{cell},{n}\n" for cell, n in zip(cells, seen, strict=True)]
+    data.write_text("sex,dose,ill,Freq\n" + "".join(rows), encoding="utf-8")
+    found = run("fit", data, "--clusters", 3, "--json").value["clusters"]
+    sizes = np.bincount(found["labels"], seen)[1:].tolist()
+    assert [one["size"] for one in found["classes"]] == sizes
+    assert sum(one["rows"] for one in found["classes"]) == 12
+    said = run("fit", data, "--clusters", 3).out
+    assert f"class 1: {sizes[0]:.0f} members in {found['classes'][0]['rows']} rows" in said
+    assert run("report", data, "--clusters", 3, "--out", page, "-q").code == 0
+    value = value_of(page)
+    sheet = value["sheets"]["classes"]
+    assert [column["name"] for column in sheet["columns"][:3]] == ["class", "individuals", "rows"]
+    assert [row[1] for row in sheet["rows"]] == sizes
+    assert "the 197 individuals in 12 rows form" in value["groups"]["sentences"][0]
+
+
 def test_the_least_number_of_replicates_is_that_of_the_library(run: Any) -> None:
     (study,) = (study for study in STUDIES if study.flag == "bootstrap")
     assert study.least == FEWEST

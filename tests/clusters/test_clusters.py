@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.stats import hypergeom, norm
 import mercer as mc
 from mercer.check import Array
 from mercer.clusters import finding
+from mercer.clusters.classes import _hypergeometric_v
 from mercer.clusters.finding import suggested_count, ward
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 from tests.references import FOLDER
@@ -144,6 +146,55 @@ def test_those_without_weight_go_to_the_nearest_centre() -> None:
     nearest = np.argmin(((F[:5, None] - found.centres[None]) ** 2).sum(axis=2), axis=1) + 1
     assert np.array_equal(found.labels[:5], nearest)
     assert np.allclose(found.centres, mc.cluster(mc.PCA().fit(X[5:]), 4).centres)
+
+
+def test_weights_that_count_are_classes_of_those_who_were_counted() -> None:
+    rng = np.random.default_rng(0)
+    seen = np.array([3, 90, 2, 7, 50, 0, 1, 4])
+    x = rng.normal(size=(8, 2))
+    table = {"size": x[:, 0], "beside": rng.normal(size=8), "half": np.array(list("aabbabac"))}
+    model = mc.PCA().fit(x, sample_weight=seen)
+    rows = mc.cluster(model, 3, counted=int(seen.sum()))
+    people = np.repeat(np.arange(8), seen)
+    whole = mc.cluster(mc.PCA().fit(x[people]), 3)
+    same = replace(whole, labels=rows.labels[people])  # classes given, whatever was found
+    each = {name: column[people] for name, column in table.items()}
+    assert np.array_equal(rows.sizes, same.sizes)
+    assert rows.sizes.sum() == 157
+    assert rows.rows.sum() == 8
+    assert str(rows).startswith("Clusters: 157 individuals in 8 rows in 3 classes")
+    for told, one_by_one in (
+        (rows.describe(table), same.describe(each)),
+        (rows.links(table), same.links(each)),
+    ):
+        by = ("class", "column", "level") if "class" in told else ("column",)
+        ours, theirs = ({key(r, by): r for r in records(t)} for t in (told, one_by_one))
+        assert ours.keys() == theirs.keys()
+        for which, row in ours.items():
+            numbers = [v for name, v in row.items() if name not in by]
+            others = [v for name, v in theirs[which].items() if name not in by]
+            assert np.allclose(numbers, others, rtol=1e-8, atol=1e-12), which
+    with pytest.raises(mc.errors.InvalidParameter, match="leaves nobody"):
+        mc.cluster(model, 3, counted=3)
+
+
+def key(row: dict[str, Any], by: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in by)
+
+
+def records(table: Any) -> list[dict[str, Any]]:
+    columns = {name: np.asarray(table[name]).tolist() for name in table}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def test_counts_among_billions_have_v_tests() -> None:
+    total, has, drawn = 3_000_000_000, 1_000_000_000, 900_000
+    spread = np.sqrt(drawn * (has / total) * (1 - has / total) * (total - drawn) / (total - 1))
+    for v in (-6.0, -1.0, 0.0, 3.0):
+        both = round(drawn * has / total + v * spread)
+        exact = (both - drawn * has / total) / spread  # of a normal law, which it is by now
+        assert _hypergeometric_v(both, total, has, drawn) == pytest.approx(exact, abs=0.02)
+    assert _hypergeometric_v(2 * drawn // 3, total, has, drawn) > 100.0
 
 
 def test_classes_are_described_by_v_tests_of_their_columns() -> None:

@@ -780,3 +780,11 @@ def test_a_million_random_texts_are_kernels_or_refused(ear: Ear) -> None:
 def test_a_name_alone_is_the_kernel_with_its_usual_parameters(text: str) -> None:
     assert kernel(text) == kernel(f"{text}()")
     assert kernel(f"2*{text} + linear") == kernel(f"2*{text}() + linear()")
+
+
+def test_what_is_none_by_default_is_not_written() -> None:
+    spectrum = mc.kernels.StringSpectrum(3)
+    assert str(spectrum) == "string_spectrum(length=3)"
+    assert repr(spectrum) == "StringSpectrum(length=3)"
+    assert kernel(str(spectrum)) == spectrum
+    assert "alphabet=" in str(mc.kernels.StringSpectrum(3, "dna"))

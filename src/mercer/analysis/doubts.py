@@ -12,7 +12,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import Column, Role, quote_names
-from mercer.display import Shown, listing, percent
+from mercer.display import Shown, listing, percent, spaced
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
 from mercer.reading.links import Scores
@@ -274,7 +274,7 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
     The sample of a table of counts is what was ``counted``.
     """
     values, n = scores.inertias, max(scores.count if counted is None else round(counted), 1)
-    sample = f"{n} individuals" if counted is None else f"a total of {n}"
+    sample = f"{spaced(n)} individuals" if counted is None else f"a total of {spaced(n)}"
     near = [
         k
         for k in range(min(2, len(values) - 1))

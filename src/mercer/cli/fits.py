@@ -215,6 +215,7 @@ def begin_fit(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
     args.reads_rows = True  # factors alone are a table too
     found = asked_analysis(args, data_of(args, talk))
+    args.counted = None if found.proposal is None else found.proposal.counted  # for studies
     if not args.dry_run:
         found.tell(talk)
     return found

@@ -340,7 +340,8 @@ class ClusterStudy(AxesStudy):
     def calls(self, args: Namespace, model: Any) -> Calls:
         axes = deciding_axes(_horn(model, args.seed), Scores.of(model).coordinates.shape[1])
         how = {"count": args.clusters or None, "axes": axes or None, "random_state": args.seed}
-        return {"cluster": how}
+        counted = getattr(args, "counted", None)
+        return {"cluster": how if counted is None else {**how, "counted": counted}}
 
     def answer(self, args: Namespace, model: Any, progress: Line) -> tuple[Any, ...]:
         (found,) = super().answer(args, model, progress)
@@ -365,7 +366,9 @@ class ClusterStudy(AxesStudy):
             size = int(classes.sizes[label - 1])
             typical = ", ".join(one.names[i] for i in classes.members(label)[:NAMED])
             apart = ", ".join(map(_said, one.of_class(label)[:NAMED])) or "no column"
-            members = "1 member" if size == 1 else f"{size} members"
+            members = count_of(size, "member")
+            if classes.counted is not None:
+                members += f" in {count_of(int(classes.rows[label - 1]), 'row')}"
             lines.append(f"class {label}: {members}, such as {typical}; set apart by {apart}")
         return "\n".join(lines)
 
@@ -382,6 +385,7 @@ class ClusterStudy(AxesStudy):
                 {
                     "class": label,
                     "size": int(classes.sizes[label - 1]),
+                    "rows": int(classes.rows[label - 1]),
                     "typical": [one.names[i] for i in classes.members(label)[:NAMED]],
                     "distant": [one.names[i] for i in classes.remote(label)[:NAMED]],
                     "description": one.of_class(label),

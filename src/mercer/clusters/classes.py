@@ -13,11 +13,15 @@ from mercer.check import Array, is_missing, power_of_two, refuse_non_finite
 from mercer.data.frames import Tidy, columns_of
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.reading.links import seen_in
 from mercer.reading.model import in_units_squared
 from mercer.settings import whole
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """A share of the inertia, or of a column's largest entry, below which all is rounding."""
+
+REACH = 40.0
+"""Standard deviations past a count, beyond which its law has nothing more that can be seen."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +37,8 @@ class Clusters(Shown):
     which the least share is left. ``labels`` are the classes, ``is_consolidated`` whether
     individuals went to the nearest centre after the cut. ``distances`` are those of individuals
     to the centre of their class, on the axes, and ``remoteness`` to the nearest other centre.
+    ``counted`` is how many individuals stand in the rows, where their weights say how often each
+    was seen: sizes and tests are then of individuals.
 
     >>> import mercer as mc
     >>> found = mc.cluster(mc.PCA(2, standardize=True).fit(mc.datasets.decathlon()), 3)
@@ -59,6 +65,7 @@ class Clusters(Shown):
     names: tuple[str, ...] | None = None
     seed: int | None = None
     unit: float = 1.0
+    counted: int | None = None
 
     @property
     def within(self) -> Array:
@@ -74,6 +81,13 @@ class Clusters(Shown):
     @property
     def sizes(self) -> Array:
         """How many individuals each class has."""
+        if self.counted is None:
+            return self.rows
+        return _sizes(self.labels, self.count, seen_in(self.weights, self.counted))
+
+    @property
+    def rows(self) -> Array:
+        """How many rows each class has: its size, unless rows were counted."""
         return _sizes(self.labels, self.count)
 
     @property
@@ -82,7 +96,8 @@ class Clusters(Shown):
         return -np.diff(self.within)
 
     def _title(self) -> str:
-        return f"Clusters: {len(self.labels)} individuals in {self.count} classes"
+        of = "" if self.counted is None else f"in {len(self.labels)} rows "
+        return f"Clusters: {int(self.sizes.sum())} individuals {of}in {self.count} classes"
 
     def members(self, label: int) -> Array:
         """Return the rows of a class, the nearest to its centre first: the most typical."""
@@ -93,6 +108,12 @@ class Clusters(Shown):
         """Return the rows of a class, the farthest from all other centres first."""
         rows = np.flatnonzero(self.labels == self._known(label))
         return rows[np.argsort(-self.remoteness[rows], kind="stable")]
+
+    def _seen(self) -> tuple[Array, Array, Array]:
+        """Return the rows that somebody is in, their classes, and how many are in each."""
+        seen = seen_in(self.weights, self.counted)
+        active = np.flatnonzero(seen)
+        return active, self.labels[active], seen[active]
 
     def _known(self, label: int) -> int:
         if whole(label, "label", least=1) > self.count:
@@ -107,15 +128,14 @@ class Clusters(Shown):
         is the v-test of the mean of a column of numbers in a class of n among N individuals, s² its
         variance. Of a category v is the normal deviate of the hypergeometric law of its count in
         the class. Beyond ±1.96 chance alone would seldom do so. Individuals without weight are
-        left out; others count alike.
+        left out; others count alike, or as often as they were seen where they were ``counted``.
         """
-        active = np.flatnonzero(self.weights > 0)
-        labels = self.labels[active]
+        active, labels, seen = self._seen()
         rows: list[dict[str, Any]] = []
         for name, column in columns_of(data, len(self.labels), "data").items():
             values = column[active]
             links = _of_numbers if values.dtype.kind in "iufb" else _of_labels
-            rows += list(links(name, values, labels, self.count))
+            rows += list(links(name, values, labels, self.count, seen))
         rows.sort(key=lambda row: (row["class"], -abs(row["v_test"])))
         texts = {"column": object, "level": object}
         return Tidy({key: np.array([row[key] for row in rows], texts.get(key)) for key in rows[0]})
@@ -129,18 +149,18 @@ class Clusters(Shown):
         with the p-value of F under its law. Classes were made from such columns: their p-values say
         how close a link is, not whether there is one.
         """
-        active = np.flatnonzero(self.weights > 0)
-        labels, k = self.labels[active], self.count
+        active, labels, seen = self._seen()
+        k = self.count
         found = []
         for name, column in columns_of(data, len(self.labels), "data").items():
             if column.dtype.kind not in "iufb":
                 continue
             values, _ = _finite(name, column[active])
-            away = values - values.mean()
-            means = np.array([away[labels == c].mean() for c in range(1, k + 1)])
-            total = float(away @ away) if np.ptp(values) > 0 else 0.0
-            eta2 = float(_sizes(labels, k) @ means**2) / total if total > 0 else 0.0
-            free = len(values) - k
+            away = values - np.average(values, weights=seen)
+            means = np.array([_mean(away, seen * (labels == c)) for c in range(1, k + 1)])
+            total = float(seen @ away**2) if np.ptp(values) > 0 else 0.0
+            eta2 = float(_sizes(labels, k, seen) @ means**2) / total if total > 0 else 0.0
+            free = int(seen.sum()) - k
             p_value = 1.0  # one class, or none with two members, can prove nothing
             if k > 1 and free > 0:
                 F = free / (k - 1) * eta2 / (1.0 - eta2) if eta2 < 1.0 else np.inf
@@ -159,9 +179,9 @@ class Clusters(Shown):
         )
 
 
-def _sizes(labels: Array, count: int) -> Array:
-    """Return how often each class occurs among labels."""
-    return np.bincount(labels, minlength=count + 1)[1:]
+def _sizes(labels: Array, count: int, seen: Array | None = None) -> Array:
+    """Return how often each class occurs among labels, each of which was ``seen`` so often."""
+    return np.bincount(labels, seen, minlength=count + 1)[1:].astype(int)
 
 
 def _finite(name: str, values: Array) -> tuple[Array, float]:
@@ -174,34 +194,43 @@ def _finite(name: str, values: Array) -> tuple[Array, float]:
     return (np.full(len(values), values[0]) if is_constant else values), unit
 
 
-def _of_numbers(name: str, values: Array, labels: Array, count: int) -> Iterator[dict[str, Any]]:
+def _of_numbers(
+    name: str, values: Array, labels: Array, count: int, seen: Array
+) -> Iterator[dict[str, Any]]:
     values, unit = _finite(name, values)
-    N, mean = len(values), values.mean()
-    spread = float(values.std()) if np.ptp(values) > 0 else 0.0
+    N, mean = int(seen.sum()), float(np.average(values, weights=seen))
+    spread = np.sqrt(_mean((values - mean) ** 2, seen)) if np.ptp(values) > 0 else 0.0
     for label in range(1, count + 1):
-        mine = values[labels == label]
-        n = len(mine)
+        mine = seen * (labels == label)
+        n, inside = int(mine.sum()), _mean(values, mine)
         error = spread * np.sqrt((N - n) / max(N - 1, 1) / max(n, 1))
-        v = float((mine.mean() - mean) / error) if n and error > 0 else 0.0
-        yield _row(
-            label, name, "", v, unit * float(mine.mean()) if n else np.nan, unit * float(mean)
-        )
+        v = float((inside - mean) / error) if n and error > 0 else 0.0
+        yield _row(label, name, "", v, unit * inside, unit * mean)
 
 
-def _of_labels(name: str, values: Array, labels: Array, count: int) -> Iterator[dict[str, Any]]:
+def _mean(values: Array, seen: Array) -> float:
+    """Return the mean of values that were seen so often."""
+    some = seen > 0
+    return float(np.average(values[some], weights=seen[some])) if some.any() else np.nan
+
+
+def _of_labels(
+    name: str, values: Array, labels: Array, count: int, seen: Array
+) -> Iterator[dict[str, Any]]:
     for row, value in enumerate(values.tolist()):
         if is_missing(value):
             raise InvalidInput(
                 f"data: {name!r} has no label in row {row}; give the missing ones a level"
             )
     texts = np.array([str(value) for value in values.tolist()], dtype=object)
+    N = int(seen.sum())
     for label in range(1, count + 1):
-        mine = labels == label
+        mine = seen * (labels == label)
         for level in sorted(set(texts.tolist())):
             has = texts == level
-            both, n = int(np.sum(has & mine)), int(mine.sum())
-            v = _hypergeometric_v(both, len(texts), int(has.sum()), n)
-            yield _row(label, name, level, v, both / n if n else np.nan, float(has.mean()))
+            both, n, everywhere = int(mine[has].sum()), int(mine.sum()), int(seen[has].sum())
+            v = _hypergeometric_v(both, N, everywhere, n)
+            yield _row(label, name, level, v, both / n if n else np.nan, everywhere / N)
 
 
 def _row(
@@ -226,15 +255,19 @@ def _hypergeometric_v(both: int, total: int, has: int, drawn: int) -> float:
     >>> round(_hypergeometric_v(8, 20, 8, 8), 2), _hypergeometric_v(2, 4, 2, 4)
     (4.47, 0.0)
     """
-    counts = np.arange(max(0, drawn + has - total), min(has, drawn) + 1)
-    law = _log_choose(has, counts) + _log_choose(total - has, drawn - counts)
-    law -= logsumexp(law)  # logarithms: tails underflow
-    half = float(law[both - counts[0]]) - np.log(2.0)
-    above, below = (
-        min(float(np.logaddexp(logsumexp(law[part]) if part.any() else -np.inf, half)), 0.0)
-        for part in (counts > both, counts < both)
-    )
-    return float(-ndtri_exp(above) if above <= below else ndtri_exp(below)) + 0.0
+    is_above = both * total >= has * drawn
+    share = has / total
+    spread = np.sqrt(drawn * share * (1.0 - share))
+    reach = int(REACH * (1.0 + spread))
+    if is_above:
+        tail = np.arange(both, min(has, drawn, both + reach) + 1)
+    else:
+        tail = np.arange(both, max(0, drawn + has - total, both - reach) - 1, -1)
+    law = _log_choose(has, tail) + _log_choose(total - has, drawn - tail)
+    law -= _log_choose(total, np.array(drawn))  # logarithms: tails underflow
+    law[0] -= np.log(2.0)
+    v = float(ndtri_exp(min(float(logsumexp(law)), 0.0)))
+    return (-v if is_above else v) + 0.0
 
 
 def _log_choose(n: int, k: Array) -> Array:

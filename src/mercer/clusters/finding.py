@@ -20,7 +20,7 @@ from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear
 from mercer.points import Paired, take
 from mercer.progress import Progress, follow_work
-from mercer.reading.links import Scores
+from mercer.reading.links import Scores, seen_in
 from mercer.settings import RandomState, seed_of, spelled, whole
 from mercer.spectrum import leading
 
@@ -201,13 +201,14 @@ METHODS = ("ward", "kernel-kmeans", "spectral")
 
 
 @spelled
-def cluster(
+def cluster(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     count: int | None = None,
     *,
     method: str = "ward",
     axes: int | None = None,
     consolidate: bool = True,
+    counted: int | None = None,
     random_state: RandomState = None,
     progress: bool | Progress | None = None,
 ) -> Clusters:
@@ -236,6 +237,9 @@ def cluster(
         test, at least two, or the first five where it decides nothing.
     consolidate : bool
         Whether individuals move to the nearest centre after the cut.
+    counted : int, optional
+        Where the weights of the fit say how often each row was seen, the total that was counted:
+        sizes of classes and what sets them apart are then of individuals, and not of rows.
     random_state : int, generator or None
         The seed of the cells of many individuals, and of spectral classes.
     progress : bool or function, optional
@@ -256,6 +260,7 @@ def cluster(
     clustering, Agrocampus technical report, 2010.
     """
     one_of(method, "method", METHODS)
+    N = None if counted is None else whole(counted, "counted", least=1)
     scores = Scores.of(model)
     kept = scores.coordinates.shape[1]
     if kept == 0:
@@ -267,6 +272,8 @@ def cluster(
     active = np.flatnonzero(w > 0)
     if len(active) < 2:
         raise InvalidInput("classes need at least two individuals with a weight")
+    if not np.all(seen_in(w[active], N)):
+        raise InvalidParameter(f"counted={N} leaves nobody in a row that has a weight")
     is_drawn = len(active) > CELLS or method == "spectral"
     seed = seed_of(random_state) if is_drawn else None
     cells, masses, places = _cells(X[active], w[active], seed)
@@ -310,6 +317,7 @@ def cluster(
         names=getattr(getattr(model, "individuals_", None), "names", None),
         seed=seed,
         unit=scores.unit,
+        counted=N,
     )
 
 

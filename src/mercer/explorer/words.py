@@ -19,10 +19,13 @@ MISSING = {
 }
 """What can be done where numbers are missing, in the words of the page."""
 
+INITIALS = ("pca", "ca", "mca", "famd", "kpca", "mds")
+"""Methods that are called by their initials."""
+
 SAYS: dict[str, Any] = {
     "missing": lambda value: f"“{MISSING.get(value, value)}”",
     "scale": lambda value: f"“standardise” {'on' if value else 'off'}",
-    "method": lambda value: f"the method {value}",
+    "method": lambda value: value.upper() if value in INITIALS else f"the method {value}",
     "supplementary": lambda value: "moving it to “supplementary”",
     "active": lambda value: "moving it to “active”",
     "transpose": lambda value: "“individuals: columns”",
@@ -60,6 +63,8 @@ def in_words(text: str, advice: Iterable[Advice]) -> str:
 
     >>> in_words("try missing='drop'", [Advice("missing", "drop")])
     'try “leave out rows”'
+    >>> in_words("method='ca' compares them", [Advice("method", "ca")])
+    'CA compares them'
     """
     for one in advice:
         if one.parameter in SAYS and one.value is not ...:

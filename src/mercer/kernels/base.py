@@ -307,7 +307,9 @@ class Kernel(Statements):
         own = type(self).__name__
         if Kernel.known.get(snake(own)) is not type(self):
             return f"<{type(self).__module__}.{own}: another kernel has this name>", ATOM
-        arguments = ", ".join(f"{n}={literal(v, name)}" for n, v in self.fields().items())
+        optional = {f.name for f in fields(self) if f.default is None}  # type: ignore[arg-type]
+        told = {n: v for n, v in self.fields().items() if v is not None or n not in optional}
+        arguments = ", ".join(f"{n}={literal(v, name)}" for n, v in told.items())
         return f"{name(own)}({arguments})", ATOM
 
     def __repr__(self) -> str:

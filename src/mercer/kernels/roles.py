@@ -46,7 +46,7 @@ def guessed_kernels(rows: Rows) -> dict[str, Kernel]:
     """Return a kernel for each column that varies, by its role or by its values.
 
     >>> guessed_kernels(Rows({"age": [31.0, 46.0], "sex": ["f", "m"]}))
-    {'age': Standardised(centre=None, scale=None), 'sex': Category(levels=None, shares="observed", missing="error", unknown=None)}
+    {'age': Standardised(), 'sex': Category(shares="observed", missing="error")}
     """  # noqa: E501  (a doctest shows kernels on one line)
     found, constant = {}, []
     for name, column in rows.columns.items():

@@ -16,6 +16,7 @@ from mercer.display import clean as clean
 from mercer.display import listing as listing
 from mercer.display import percent as percent
 from mercer.display import short as short
+from mercer.display import spaced
 from mercer.kernels.base import Kernel
 from mercer.kernels.formulas import formula_of
 
@@ -142,8 +143,7 @@ def count_of(number: int, noun: str) -> str:
     ('1 axis', '12\N{NO-BREAK SPACE}000 individuals')
     """
     many = {"axis": "axes", "class": "classes"}.get(noun, f"{noun}s")
-    digits = f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
-    return f"{digits} {noun if number == 1 else many}"
+    return f"{spaced(number)} {noun if number == 1 else many}"
 
 
 SUM, SIGN, PRODUCT, FRACTION, POWER, ATOM = range(6)

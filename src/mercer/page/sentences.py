@@ -404,11 +404,11 @@ def classes_of(subject: Subject, axes: int, count: int | None = None) -> Cluster
     """
     if count is not None:
         axes = axes or 1  # of none there are no classes, which it refuses
-        return cluster(subject.model, count, axes=axes, random_state=0)
+        return cluster(subject.model, count, axes=axes, counted=subject.counted, random_state=0)
     if subject.axes == 0 or not PAGE.fewest_clustered <= len(subject) <= PAGE.clustered:
         return None
     try:
-        return cluster(subject.model, axes=axes, random_state=0)
+        return cluster(subject.model, axes=axes, counted=subject.counted, random_state=0)
     except MercerError:  # all individuals coincide
         return None
 
@@ -426,8 +426,11 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
+    who = "individuals"
+    if subject.counted is not None:
+        who = f"{count_of(int(found.sizes.sum()), 'individual')} in {count_of(len(subject), 'row')}"
     said = (
-        f"On {which} the individuals form {count_of(found.count, 'class')}, which explain "
+        f"On {which} the {who} form {count_of(found.count, 'class')}, which explain "
         f"{percent(found.share)} of the differences there (Ward's tree, cut {cut}, then k-means)."
     )
     told = _told(subject, found)
@@ -435,18 +438,21 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         [
             str(c),
             int(found.sizes[c - 1]),
+            int(found.rows[c - 1]),
             told[c],
             _names(subject, found.members(c)),
             _names(subject, found.remote(c)),
         ]
         for c in range(1, found.count + 1)
     ]
-    one = "individuals" if subject.counted is None else "rows"
-    columns = ("class", one, "what sets it apart", "most typical", "farthest out")
-    kinds = ("text", "number", "text", "text", "text")
+    columns = ("class", "individuals", "rows", "what sets it apart", "most typical", "farthest out")
+    kinds = ("text", "number", "number", "text", "text", "text")
     named = [{"name": n, "kind": k} for n, k in zip(columns, kinds, strict=True)]
-    if not any(told.values()):  # distances have no columns by which classes could differ
-        named, rows = named[:2] + named[3:], [row[:2] + row[3:] for row in rows]
+    without = [] if any(told.values()) else [3]  # distances have no columns that could differ
+    if subject.counted is None:
+        without.append(2)  # a row is an individual
+    for at in without:
+        named, rows = named[:at] + named[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
     return {
         "colour": name_of_classes(subject),
         "sentences": [said, MADE],

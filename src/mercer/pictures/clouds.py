@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mercer.check import Array
+from mercer.display import spaced
 from mercer.errors import InvalidParameter
 from mercer.pictures.colours import Coloured, Scale
 from mercer.pictures.limits import LIMITS
@@ -203,15 +204,6 @@ def sample_rows(groups: tuple[Array, ...], count: int = LIMITS.sample, seed: int
         if len(g)
     ]
     return np.sort(np.concatenate(drawn)) if drawn else np.zeros(0, int)
-
-
-def spaced(count: int) -> str:
-    r"""Return a large number with its thousands apart.
-
-    >>> spaced(60000)
-    '60\xa0000'
-    """
-    return f"{count:,}".replace(",", "\u00a0")
 
 
 SHADED = "The shading is the density of all"

@@ -293,6 +293,16 @@ class Space:
     is_whole: bool = True
 
 
+def seen_in(weights: Array, counted: int | None) -> Array:
+    """Return how many individuals stand in each row: one where it has a weight, or its share.
+
+    >>> seen_in(np.array([0.7, 0.3, 0.0]), 10), seen_in(np.array([0.7, 0.3, 0.0]), None)
+    (array([7, 3, 0]), array([1, 1, 0]))
+    """
+    counts = weights > 0 if counted is None else np.rint(counted * weights)
+    return np.asarray(counts, dtype=int)
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """The coordinates of individuals on axes, with what is needed to test links with them.
@@ -364,7 +374,7 @@ class Scores:
         """Return scores with a row for each individual that was counted, and its row here."""
         if self.counted is None:
             return self, np.arange(len(self.weights))
-        seen = np.rint(self.counted * self.weights).astype(int)
+        seen = seen_in(self.weights, self.counted)
         rows = np.repeat(np.arange(len(seen)), seen)
         weights = np.full(len(rows), 1.0 / len(rows))
         return replace(

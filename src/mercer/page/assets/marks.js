@@ -201,7 +201,8 @@ mercer.draw.field = (frame, mark) => {
   const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
   const [low, high] = mark.limits;
   const isDensity = mark.kind === "density";
-  const stops = isDensity && mercer.theme.isDark ? [...mark.stops].reverse() : mark.stops; // few are near the ground
+  const { grid, pale, zero, isDark } = mercer.theme;
+  const stops = isDensity && isDark ? [grid, pale, zero] : mark.stops; // few are near the ground, and points are seen on many
   mark.values.forEach((row, i) =>
     row.forEach((value, j) => {
       const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
