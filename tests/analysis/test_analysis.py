@@ -340,6 +340,17 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert found.counted == 197
+    names = found.table.row_names
+    assert names is not None
+    assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows
+    assert found.model.individuals_.names == names
+    named = seen.set_index(pd.Index([f"cell {i}" for i in range(12)]))
+    assert propose(named).points.row_names[0] == "cell 0"
+    long = seen.assign(ill=np.where(seen["ill"] == "y", "z" * 60 + "1", "z" * 60 + "2"))
+    assert propose(long).points.row_names is None  # which are the same once they are cut
+    assert propose(seen.assign(ill=seen["ill"] + "z" * 60)).points.row_names[0] == (
+        f"m·a·y{'z' * 18}…"
+    )
     assert found.evidence is not None
     assert found.evidence.individuals == 197  # whom a test counts, and not 11 rows
     assert propose(seen, active=["Freq"]).analysis == "famd"

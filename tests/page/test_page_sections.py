@@ -203,6 +203,36 @@ def test_axes_of_counts_are_told_by_who_makes_them() -> None:
     assert not any("beyond chance" in text or "r = " in text for text in second["sentences"])
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")  # equal axes
+def test_classes_of_counts_are_told_by_the_shares_of_a_row() -> None:
+    one = np.array([[80, 9, 11], [70, 16, 14], [75, 14, 11], [82, 7, 11]])
+    shares = np.vstack([one, one[:, [1, 0, 2]], one[:, [2, 1, 0]]])
+    totals = np.array([1, 50, 20, 40, 2, 30, 3, 60, 25, 1, 45, 2])  # says nothing of the shares
+    counts = shares * totals[:, np.newaxis]
+    names = [f"row {i}" for i in range(len(counts))]
+    table = Table.of({c: counts[:, k] for k, c in enumerate("abc")}, row_names=names)
+    made = mc.analyse(table, random_state=0, method="ca")
+    found = describe(made, choices={})
+    value = found["groups"]
+    assert "the rows form 3 classes" in value["sentences"][0]
+    assert found["sheets"]["classes"]["columns"][1]["name"] == "rows"
+    told = sorted(row[2] for row in found["sheets"]["classes"]["rows"])
+    assert [text.partition(" (")[0] for text in told] == ["a high", "b high", "c high"]
+    assert all(" %; all " in text for text in told)
+
+
+def test_arrows_of_a_curved_map_of_counts_point_to_larger_shares() -> None:
+    counts = np.array([[90, 10], [9, 1], [60, 40], [600, 400], [3, 7], [30, 70], [100, 900]])
+    names = [f"row {i}" for i in range(len(counts))]
+    table = Table.of({"a": counts[:, 0], "b": counts[:, 1]}, row_names=names)
+    kernel = mc.kernels.ChiSquare().gaussian(bandwidth="median")
+    subject = subject_of(mc.KernelPCA(1, kernel=kernel).fit(table), table)
+    (arrows,) = (e for e in subject.elements if e.of == "variables")
+    first, second = arrows.coordinates[:, 0]
+    assert abs(first + second) < 1e-9  # shares of two columns are opposite
+    assert abs(first) > 0.9
+
+
 def test_bars_of_a_mixed_analysis_are_judged_by_the_mean_of_their_kind() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=40)

@@ -230,6 +230,15 @@ def test_contributions_to_an_axis_of_which_numbers_make_nothing_have_a_scale() -
     assert low < high
 
 
+def test_numbers_that_make_a_part_of_an_axis_say_which_part(decathlon: Any) -> None:
+    shares = np.array([[0.08], [0.04]])
+    part = Elements("variables", ("a", "b"), np.ones((2, 1)), {"contrib": shares})
+    assert pictures.contributions.describe(part, axes=1).notes == (
+        "All 2 together make 12 % of this axis.",
+    )
+    assert not pictures.contributions.describe(decathlon[1].variables_, axes=1).notes
+
+
 def test_no_line_runs_through_the_numbers_of_a_scree(decathlon: Any) -> None:
     _, model = decathlon
     horn = mc.parallel_analysis(model, 39, random_state=0)

@@ -177,21 +177,41 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     1 missing value was imputed, in "a" (1), and is drawn as if measured; missing='drop' leaves out
     its row instead
     """
-    masks = table.imputed.items()
-    counts = {name: int(mask.sum()) for name, mask in masks if mask.any()}
-    if not counts:
+    numbers, categories = _put_in(table)
+    if not numbers and not categories:
         return
-    total, worst = sum(counts.values()), sorted(counts, key=lambda name: -counts[name])
-    where = listing([f'"{name:.80}" ({counts[name]})' for name in worst], NAMED)
-    drop = Advice("missing", "drop")
-    its, whole = total == 1, int(np.any([*table.imputed.values(), *_lacking(table)], axis=0).sum())
-    rows = "its row" if whole == 1 and its else "1 row" if whole == 1 else f"{whole} rows"
-    what = "1 missing value was" if its else f"{total} missing values were"
-    text = (
-        f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if measured"
-        f"{_trust(table)}; {drop} leaves out {rows} instead"
-    )
-    yield Doubt("missing", text, "table", drop)
+    total, drop = sum(numbers.values()) + sum(categories.values()), Advice("missing", "drop")
+    whole = int(np.any([*table.imputed.values(), *_lacking(table)], axis=0).sum())
+    rows = "its row" if whole == 1 == total else "1 row" if whole == 1 else f"{whole} rows"
+    told = []
+    if numbers:
+        its = sum(numbers.values()) == 1
+        what = "1 missing value was" if its else f"{sum(numbers.values())} missing values were"
+        measured = f"{'is' if its else 'are'} drawn as if measured{_trust(table)}"
+        told.append(f"{what} imputed, in {_where(numbers)}, and {measured}")
+    if categories:
+        its = sum(categories.values()) == 1
+        what = "1 missing category" if its else f"{sum(categories.values())} missing categories"
+        became = f'became {"a level" if len(categories) == 1 else "levels"} "{MISSING_LEVEL}"'
+        told.append(f"{what}, in {_where(categories)}, {became}")
+    yield Doubt("missing", f"{'; '.join(told)}; {drop} leaves out {rows} instead", "table", drop)
+
+
+def _put_in(table: Table) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many values of each column were imputed, and how many became a level of it."""
+    imputed: dict[str, int] = {}
+    levels: dict[str, int] = {}
+    for column in table.columns():
+        mask = table.imputed.get(column.name)
+        if mask is not None and mask.any():
+            is_level = column.role is Role.FACTOR and MISSING_LEVEL in column.values[mask].tolist()
+            (levels if is_level else imputed)[column.name] = int(mask.sum())
+    return imputed, levels
+
+
+def _where(counts: dict[str, int]) -> str:
+    worst = sorted(counts, key=lambda name: -counts[name])
+    return listing([f'"{name:.80}" ({counts[name]})' for name in worst], NAMED)
 
 
 def _lacking(table: Table) -> Iterator[Array]:

@@ -128,6 +128,40 @@ def counted_by(table: Table, asked: Collection[str]) -> str | None:
     return name if name not in asked and can_weigh and is_new else None
 
 
+LONGEST_NAME = 24
+"""Characters of a name that is made of categories, which a map shows whole."""
+
+
+def named_by_categories(table: Table) -> Table:
+    """Return a table whose rows are named by their categories, if they have no names.
+
+    The longest categories are cut until names are short, or would be the same; where they are the
+    same at once, rows keep their numbers.
+
+    >>> named_by_categories(Table.of({"sex": list("mmff"), "ill": list("ynyn")})).row_names
+    ('m·y', 'm·n', 'f·y', 'f·n')
+    """
+    factors = [c.values.tolist() for c in table.columns() if c.role is Role.FACTOR]
+    names = None
+    for room in range(LONGEST_NAME, 1, -1) if table.row_names is None and factors else ():
+        cut = [[_cut("?" if v is None else str(v), room) for v in column] for column in factors]
+        shorter = tuple("·".join(row) for row in zip(*cut, strict=True))
+        if len(set(shorter)) < len(shorter):
+            break
+        names = shorter
+        if max(map(len, names)) <= LONGEST_NAME:
+            break
+    if names is None:
+        return table
+    return replace(
+        table, row_names=names, notes=(*table.notes, "rows are named by their categories")
+    )
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
 class Guesses(NamedTuple):
     """Columns of numbers that measure nothing: parts of dates, codes of groups, counts of rows."""
 

@@ -32,7 +32,13 @@ from mercer.analysis.data_doubts import (
     words_doubt,
 )
 from mercer.analysis.doubts import Doubt
-from mercer.analysis.guesses import guesses_of, named_by_years, total_doubt, with_codes
+from mercer.analysis.guesses import (
+    guesses_of,
+    named_by_categories,
+    named_by_years,
+    total_doubt,
+    with_codes,
+)
 from mercer.check import Array, worst_asymmetry
 from mercer.data.files import read
 from mercer.data.frames import rows as as_rows
@@ -316,7 +322,8 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     weights = counts if weights is None else weights
     held = sum(role is Role.NUMBER for role in table.roles)
     table = table.with_supplementary(*guesses.dates)
-    table = table.without(() if guesses.counted is None else (guesses.counted,))
+    if guesses.counted is not None:
+        table = named_by_categories(table.without((guesses.counted,)))
     table, beside = sorted_out(table, variables)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [

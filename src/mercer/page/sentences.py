@@ -426,7 +426,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
-    who = "individuals"
+    who = one = "rows" if isinstance(subject.model, CA) else "individuals"
     if subject.counted is not None:
         who = f"{count_of(int(found.sizes.sum()), 'individual')} in {count_of(len(subject), 'row')}"
     said = (
@@ -445,7 +445,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         ]
         for c in range(1, found.count + 1)
     ]
-    columns = ("class", "individuals", "rows", "what sets it apart", "most typical", "farthest out")
+    columns = ("class", one, "rows", "what sets it apart", "most typical", "farthest out")
     kinds = ("text", "number", "number", "text", "text", "text")
     named = [{"name": n, "kind": k} for n, k in zip(columns, kinds, strict=True)]
     without = [] if any(told.values()) else [3]  # distances have no columns that could differ
@@ -470,8 +470,13 @@ def _names(subject: Subject, rows: Array) -> str:
 
 
 def _told(subject: Subject, found: Clusters) -> dict[int, str]:
-    """Return what sets each class apart: numbers that are high or low, frequent categories."""
+    """Return what sets each class apart: numbers that are high or low, frequent categories.
+
+    Rows of counts are told by their shares, which correspondence analysis compares.
+    """
     numbers, labels = subject.columns(subject.used, is_active=True)
+    are_shares = isinstance(subject.model, CA)
+    numbers = subject.profiles(numbers) if are_shares else numbers
     more, others = subject.columns(subject.used, is_active=False)
     data: Mapping[str, Array] = {**numbers, **labels, **more, **others}
     told: dict[int, list[str]] = {c: [] for c in range(1, found.count + 1)}
@@ -489,5 +494,6 @@ def _told(subject: Subject, found: Clusters) -> dict[int, str]:
             said.append(f"{name} = {clean(level, 30)} ({percent(inside)} of it)")
         else:
             way = "high" if v > 0 else "low"
-            said.append(f"{name} {way} ({short(inside)}; all {short(overall)})")
+            tell = percent if are_shares and column in numbers else short
+            said.append(f"{name} {way} ({tell(inside)}; all {tell(overall)})")
     return {c: "; ".join(said) or "nothing beyond chance" for c, said in told.items()}

@@ -26,6 +26,7 @@ from mercer.errors import (
     ReadingWarning,
 )
 from mercer.estimator import require_fit
+from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.tables import columns_read
 from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
@@ -82,6 +83,10 @@ class Subject:
             return tuple(found)
         # A kernel of a whole table reads its columns, and says nothing of each by itself.
         numbers, labels = self.columns(self.used, is_active=True)
+        is_of_profiles = isinstance(getattr(self.kernel, "kernel", None), ChiSquare)
+        if numbers and is_of_profiles:
+            shares = self.model.supplementary(variables=self.profiles(numbers)).variables
+            found = [of_variables(shares) if e.of == "variables" else e for e in found]
         numbers = {} if known & {"variables", "columns"} else numbers
         labels = {} if "categories" in known else labels
         if numbers:
@@ -101,6 +106,17 @@ class Subject:
         whole = {n: v for n, v in numbers.items() if np.all(np.isfinite(v)) and np.ptp(v)}
         factors = {c.name: labels_of(c.values) for c in some if c.role is Role.FACTOR}
         return whole, {n: v for n, v in factors.items() if len(set(v.tolist())) <= PAGE.levels}
+
+    def profiles(self, numbers: dict[str, Array]) -> dict[str, Array]:
+        """Return columns of counts as shares of the totals of rows over all active columns.
+
+        The counts of a row are low in every column where its total is; its shares need not be.
+        """
+        active = frozenset(self.used)
+        columns = () if self.table is None else self.table.columns()
+        counts = [c.values for c in columns if c.role is Role.NUMBER and c.name in active]
+        totals = np.sum(np.asarray(counts, float), axis=0)
+        return {name: x / np.where(totals > 0, totals, 1.0) for name, x in numbers.items()}
 
     @property
     def axes(self) -> int:

@@ -360,13 +360,16 @@ def contributions(
     high = max(float(shares[order].max(initial=0.0)), uniform)
     high = high if high > NO_SHARE else 1.0
     ticks = tuple((float(p), names[i]) for p, i in zip(places, order, strict=True))
-    hidden = len(shares) - len(order)
+    notes = [f"The first {len(order)} of {len(shares)}."] if len(shares) > len(order) else []
+    if is_one and whole_axis < 0.995:
+        all_of_them = "It makes" if len(shares) == 1 else f"All {len(shares)} together make"
+        notes.append(f"{all_of_them} {100 * whole_axis:.2g} % of this axis.")
     return Panel(
         (bars, rule),
         Axis("contribution", (0.0, 1.06 * high), ticks=percents(1.06 * high)),
         Axis("", (0.4, len(order) + 0.6), ticks=ticks),
         title=f"Contributions of {what} to {_axes(as_shares(spectrum), listed)}",
-        notes=(f"The first {len(order)} of {len(shares)}.",) if hidden else (),
+        notes=tuple(notes),
         size=(6.4, max(2.6, 0.24 * len(order) + 1.4)),
     )
 
