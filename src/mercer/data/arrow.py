@@ -225,7 +225,9 @@ def _labels(arrow: Any, column: Any, limits: Limits, text: Callable[[Any], str] 
     for chunk in column.chunks:
         coded = chunk if arrow.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         words = coded.dictionary
-        limits.check(words.get_total_buffer_size() + LABEL * len(words), None, "the labels of a column")
+        limits.check(
+            words.get_total_buffer_size() + LABEL * len(words), None, "the labels of a column"
+        )
         known = np.append(as_labels(words.to_pylist(), text), [None])
         codes = coded.indices.cast(arrow.int64()).fill_null(len(words)).to_numpy()
         labels[place : place + len(codes)] = known[codes]

@@ -195,6 +195,7 @@ class ChiSquare(Kernel):
     is_vectorial: ClassVar[bool] = True
     theorem: ClassVar[str] = "the inner product of profiles in units of the roots of margins"
     distance_phrase: ClassVar[str] = "the χ² distance between profiles of {margins}"
+    reads_profiles: ClassVar[bool] = True
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.margins != OBSERVED:

@@ -237,6 +237,8 @@ class Statements(ABC):
     """The distance of the kernel's features in prose, where it has a name."""
     likeness: ClassVar[str] = ""
     """The points that are alike, in a sentence without its stop, where a reader may wonder."""
+    reads_profiles: ClassVar[bool] = False
+    """Whether a row of counts stands for its shares of the row's total."""
 
     @abstractmethod
     def children(self) -> dict[str, Kernel]:

@@ -26,7 +26,6 @@ from mercer.errors import (
     ReadingWarning,
 )
 from mercer.estimator import require_fit
-from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.tables import columns_read
 from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
@@ -83,7 +82,8 @@ class Subject:
             return tuple(found)
         # A kernel of a whole table reads its columns, and says nothing of each by itself.
         numbers, labels = self.columns(self.used, is_active=True)
-        is_of_profiles = isinstance(getattr(self.kernel, "kernel", None), ChiSquare)
+        inner = {} if self.kernel is None else self.kernel.children()
+        is_of_profiles = any(kernel.reads_profiles for kernel in inner.values())
         if numbers and is_of_profiles:
             shares = self.model.supplementary(variables=self.profiles(numbers)).variables
             found = [of_variables(shares) if e.of == "variables" else e for e in found]
