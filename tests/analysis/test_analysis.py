@@ -340,6 +340,11 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert found.counted == 197
+    assert len(found.table) == len(found.model.individuals_.coordinates) == 11  # nobody is in one
+    assert "f·b·y" not in found.table.row_names
+    (told,) = [doubt.text for doubt in found.doubts if doubt.kind == "weights"]
+    assert "and 1 row that was never seen is left out" in told
+    assert "from 1 to 70." in found.sentence
     names = found.table.row_names
     assert names is not None
     assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows
