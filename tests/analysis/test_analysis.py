@@ -83,7 +83,7 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
         "12 columns of numbers, 2 of them set aside, and 1 factor",
     ),
     "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 columns of numbers"),
-    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances of 21 individuals"),
+    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances between 21 points"),
     "poison": (lambda: poison("Nausea", "Vomiting", "Fever", "Fish"), "mca", "4 factors"),
     "mixed poison": (lambda: poison(), "famd", "2 columns of numbers and 13 factors"),
     "wine": (lambda: wine(), "pca", "10 columns of numbers and 2 factors"),
@@ -91,8 +91,12 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "identifiers": (identified, "pca", "2 columns of numbers"),
     "counts": (counts, "ca", "5 columns of counts"),
     "marks": (marks, "pca", "4 columns of numbers"),
-    "distances": (distances, "mds", "distances of 12 individuals"),
-    "similarities": (lambda: np.corrcoef(RNG.normal(size=(6, 30))), "kpca", "similarities of 6"),
+    "distances": (distances, "mds", "distances between 12 points"),
+    "similarities": (
+        lambda: np.corrcoef(RNG.normal(size=(6, 30))),
+        "kpca",
+        "similarities between 6 points",
+    ),
 }
 
 

@@ -270,12 +270,12 @@ def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal
     other = Advice("method", "stress")
     if are_distances:
         sentence = (
-            f"The table holds distances of {len(points)} individuals: {NAMES[chosen]} maps them"
+            f"The table holds distances between {len(points)} points: {NAMES[chosen]} maps them"
             + (f"; {other} cares more that close ones stay close." if chosen == "mds" else ".")
         )
     else:
         sentence = (
-            f"The table holds similarities of {len(points)} individuals: {NAMES[chosen]} of them "
+            f"The table holds similarities between {len(points)} points: {NAMES[chosen]} of them "
             "as they are."
         )
     precomputed = None if are_distances else PRECOMPUTED
