@@ -23,8 +23,14 @@ from mercer.analysis.doubts import (
     of_rare_levels,
     of_size,
 )
-from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
-from mercer.analysis.parting import parted_elsewhere
+from mercer.analysis.evidence import (
+    PLANE,
+    SPACE,
+    Evidence,
+    correlation_ratios,
+    evidence_of,
+    parted_elsewhere,
+)
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis, Doubt
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
-from mercer.clusters.axes import deciding_axes
+from mercer.clusters.finding import deciding_axes
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
@@ -119,10 +120,16 @@ def _use(column: Column, active: frozenset[str]) -> str:
 
 
 def _summary(column: Column, table: Table) -> list[Any]:
-    """Return how many values are missing, or were until they were imputed, and what there is."""
-    missing, values = _values(column)
-    put = int(table.imputed.get(column.name, np.zeros(0)).sum())
-    return [missing + put, f"{values}; {put} imputed" if put else values]
+    """Return how many values are missing, or were until they were imputed, and what was measured.
+
+    An imputed number may lie outside of the measured ones, and narrows their deviation.
+    """
+    put = table.imputed.get(column.name, np.zeros(len(column.values), bool))
+    missing, values = _values(replace(column, values=column.values[~put]))
+    count = int(put.sum())
+    is_level = column.role is Role.FACTOR and MISSING_LEVEL in column.levels
+    how = f'as a level "{MISSING_LEVEL}"' if is_level else "imputed"
+    return [missing + count, f"{values}; {count} {how}" if count else values]
 
 
 def _values(column: Column) -> tuple[int, str]:

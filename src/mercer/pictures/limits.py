@@ -68,7 +68,7 @@ class Limits:
     """The ratio of ranges beyond which axes of one unit would flatten a plane to a line."""
 
     letters: int = 24
-    """Letters of a name beside a point; longer ones are cut."""
+    """Letters of a name beside a point; longer ones are cut, on pages where no room is."""
 
     legend: int = 24
     """Groups that the legend of a page lists."""

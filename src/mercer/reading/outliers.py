@@ -14,7 +14,7 @@ from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown, first_names, listing, percent
 from mercer.points import read_only
-from mercer.reading.axis_values import Individuals
+from mercer.reading.contributions_and_v_tests import Individuals
 
 NOTHING = 1e-6
 """A share of the mean distance to the barycentre below which axes leave nothing out."""

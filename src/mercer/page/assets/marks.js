@@ -4,7 +4,7 @@
 import { mercer } from "./text.js";
 
 mercer.SVG = "http://www.w3.org/2000/svg";
-mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
+mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true, density: ["#151a21", "#28323e", "#3e4b5d", "#54677e", "#6f839c", "#8ca0bb"] }; // a density rises from the ground in even steps of OKLab's lightness, and ends below words and points
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
 mercer.AROUND = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" }; // what is selected
 
@@ -20,6 +20,9 @@ mercer.shape = (parent, tag, attributes = {}, text) => {
 
 mercer.write = (parent, text, x, y, more = {}) =>
   mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.theme.ink, ...more }, text);
+
+// What parts the letters of a word from what lies below them.
+mercer.halo = () => ({ stroke: mercer.theme.ground, "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" });
 
 mercer.cut = (text, most) => {
   if (text.length <= most) return text;
@@ -54,7 +57,7 @@ mercer.lifted = (stops) => (mercer.theme?.isDark ? stops.map((hex) => mercer.lif
 mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
 
 // Light or dark, as the reader's system is; what is saved or printed is light.
-mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#fff", isDark: false });
+mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#ffffff", isDark: false });
 
 mercer.lightness = (hex) => [1, 3, 5].reduce((sum, i, k) => sum + [0.299, 0.587, 0.114][k] * parseInt(hex.slice(i, i + 2), 16), 0) / 255;
 
@@ -70,14 +73,23 @@ mercer.toned = (hex) => {
 // A colour mixed with so much white.
 mercer.lift = (hex, share) => `#${mercer.rgb(hex).map((v) => Math.round(v + share * (255 - v)).toString(16).padStart(2, "0")).join("")}`;
 
-// A colour as words can wear it: neither pale on white nor deep on dark.
+// How much light a colour has, and how far two stand apart, as the guidelines of WCAG 2 count it.
+mercer.luminance = (rgb) => rgb.reduce((sum, v, k) => sum + [0.2126, 0.7152, 0.0722][k] * (v <= 10.31 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4), 0);
+mercer.contrast = (a, b) => {
+  const [low, high] = [mercer.luminance(a), mercer.luminance(b)].sort((u, v) => u - v);
+  return (high + 0.05) / (low + 0.05);
+};
+
+mercer.READABLE = 5.5; // contrast of words to the ground: 4.5 are asked for, and edges of letters are paler
+
+// A colour as words can wear it: mixed with black or white until it stands out from the ground.
 mercer.legible = (colour) => {
-  const hex = mercer.toned(colour);
-  if (!/^#[0-9a-f]{6}$/i.test(hex)) return hex;
-  const light = mercer.lightness(hex);
-  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  if (mercer.theme.isDark) return light > 0.55 ? hex : `rgb(${rgb.map((v) => Math.round(v + (255 - v) * Math.min(1, (0.62 - light) / (1 - light))))})`;
-  return light < 0.45 ? hex : `rgb(${rgb.map((v) => Math.round((v * 0.42) / light))})`;
+  const [hex, end] = [mercer.toned(colour), mercer.theme.isDark ? 255 : 0];
+  const [from, ground] = [mercer.rgb(hex), mercer.rgb(mercer.theme.ground)];
+  const mixed = (share) => from.map((v) => Math.round(v + share * (end - v)));
+  let share = 0;
+  while (share < 1 && mercer.contrast(mixed(share), ground) < mercer.READABLE) share += 0.02;
+  return share ? `rgb(${mixed(share).join(", ")})` : hex;
 };
 
 // The outline of a marker around the origin, r being half its width.
@@ -201,7 +213,7 @@ mercer.draw.field = (frame, mark) => {
   const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
   const [low, high] = mark.limits;
   const isDensity = mark.kind === "density";
-  const stops = isDensity && mercer.theme.isDark ? [...mark.stops].reverse() : mark.stops; // few are near the ground
+  const stops = (isDensity && mercer.theme.density) || mark.stops;
   mark.values.forEach((row, i) =>
     row.forEach((value, j) => {
       const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
@@ -305,7 +317,7 @@ mercer.draw.texts = (frame, mark, [us, vs]) => {
   const usual = mark.size * 1.35;
   const widest = Math.max(1, ...mark.texts.map((text) => mercer.width(text, usual) + 3));
   const size = isOnBars && us.length > 1 ? Math.max(8, Math.min(usual, (usual * Math.abs(us[1] - us[0])) / widest)) : usual;
-  const halo = isInCells ? {} : { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
+  const halo = isInCells ? {} : mercer.halo();
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
     const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];
@@ -369,6 +381,13 @@ mercer.crosses = ([a, b, c, d], [p, q, r, s]) => {
   return side(a, b, c, d, p, q) !== side(a, b, c, d, r, s) && side(p, q, r, s, a, b) !== side(p, q, r, s, c, d);
 };
 
+mercer.LONGER = 2; // times as many letters as of a name that is cut: a longer one is cut everywhere
+mercer.MOSTLY = 0.7; // of the width of a map a whole name may take
+
+// A word upon very many points stands on a plate of the ground.
+mercer.plate = (parent, [x0, y0, x1, y1]) =>
+  mercer.shape(parent, "rect", { x: x0.toFixed(1), y: y0.toFixed(1), width: (x1 - x0).toFixed(1), height: (y1 - y0).toFixed(1), rx: 3, fill: mercer.theme.ground, "fill-opacity": 0.86, class: "plate" });
+
 // Words beside points, the first first: none upon another, a point or a stem, or beyond the frame.
 // Names of categories and variables may go further, at the end of a line; the first of them stand
 // upon stems and points rather than nowhere, and those that find no place are counted.
@@ -381,15 +400,17 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
   const centre = mark.outward ? [frame.x.at(0), frame.y.at(0)] : null;
   const group = mercer.shape(frame.layer, "g", { class: "labels" });
   const nodes = us.map(() => null);
-  const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
+  const hasDensity = frame.panel.marks.some((m) => m.kind === "density");
   // A small map names fewer, so that they can be read.
   const most = frame.isLevel && mark.of === "individuals" ? Math.min(mark.most, Math.max(5, Math.round((width * height) / 9000))) : mark.most;
   let placed = 0;
   for (const i of shown.slice(0, most)) {
-    const text = mercer.cut(frame.nameOf(mark, i), look.letters);
-    const [w, h] = [mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 4), 1.2 * size];
+    const name = frame.nameOf(mark, i);
+    const short = mercer.cut(name, look.letters);
+    const h = 1.2 * size;
     const here = [us[i], vs[i]];
-    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+    const wide = (text) => mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 4);
+    const around = (w) => ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
     const line = (box) => [...here, ...mercer.edge(here, box)];
     const isIn = (box) => box[0] >= left && box[1] >= top && box[2] <= left + width && box[3] <= top + height;
     const isApart = (box) => !frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]) && !frame.lines.some((one) => mercer.meets(one, box));
@@ -397,8 +418,16 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
     const isClear = (box) => !(frame.crowd && !frame.crowd.isFree(box)) && !frame.hits.some(holds(box, 3));
     const isOffStems = (box) => !frame.stems.some((stem) => mercer.meets(stem, box));
     const isLed = (box) => !frame.taken.some((o) => mercer.meets(line(box), o)) && !frame.lines.some((one) => mercer.crosses(line(box), one));
-    const near = mercer.besides(here, w, h, centre, look).map(room).filter((box) => isIn(box) && isApart(box));
-    let box = near.find((one) => isClear(one) && isOffStems(one));
+    const beside = (w) => mercer.besides(here, w, h, centre, look).map(around(w)).filter((box) => isIn(box) && isApart(box));
+    const free = (boxes) => boxes.find((one) => isClear(one) && isOffStems(one));
+    // A long name is whole where there is room beside the point, and cut elsewhere.
+    let text = mercer.cut(name, mercer.LONGER * look.letters);
+    let box = wide(text) < mercer.MOSTLY * width ? free(beside(wide(text))) : null;
+    if (!box) text = short;
+    const w = wide(text);
+    const room = around(w);
+    const near = box ? [] : beside(w);
+    box ??= free(near);
     let isFar = false;
     if (!box && mark.covers) {
       box = mercer.further(here, w, h, look).map(room).find((one) => isIn(one) && isApart(one) && isClear(one) && isOffStems(one) && isLed(one));
@@ -421,7 +450,8 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
       frame.lines.push([x1, y1, x2, y2]);
       mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
     }
-    mercer.write(one, text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo });
+    if (hasDensity || (frame.crowd && !frame.crowd.isFree(box))) mercer.plate(one, box);
+    mercer.write(one, text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...mercer.halo() });
     nodes[i] = one;
     one.room = box;
   }
@@ -448,14 +478,22 @@ mercer.nameSelected = (frame) => {
   for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
-    const text = mercer.cut(page.people.names[id], look.letters);
-    const [w, h] = [mercer.width(text, 11) + 4, 13];
-    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+    const h = 13;
+    const around = (w) => ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
     const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
     const here = [at.u, at.v];
+    const besides = (text) => {
+      const w = mercer.width(text, 11) + 4;
+      return w < mercer.MOSTLY * width || text === short ? mercer.besides(here, w, h, null, look).find((one) => isFree(around(w)(one))) : null;
+    };
+    const short = mercer.cut(page.people.names[id], look.letters);
+    let text = mercer.cut(page.people.names[id], mercer.LONGER * look.letters);
+    let beside = besides(text);
+    if (!beside && text !== short) beside = besides((text = short));
+    const w = mercer.width(text, 11) + 4;
+    const room = around(w);
     const line = (one) => [...here, ...mercer.edge(here, room(one))];
     const isLed = (one) => !lines.some((other) => mercer.crosses(line(one), other)) && !names.some((box) => mercer.meets(line(one), box));
-    const beside = mercer.besides(here, w, h, null, look).find((one) => isFree(room(one)));
     const place = beside ?? mercer.further(here, w, h, look).find((one) => isFree(room(one)) && isLed(one));
     if (!place) continue;
     taken.push(room(place));
@@ -466,6 +504,6 @@ mercer.nameSelected = (frame) => {
       lines.push([x1, y1, x2, y2]);
       mercer.shape(group, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
     }
-    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
+    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, ...mercer.halo() });
   }
 };
