@@ -21,7 +21,8 @@ from mercer.display import Shown
 from mercer.engines.cpu import Threads, engine_in_use, engine_on
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import TILE, Block, Rounding, Tiles
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.given import MOST_ASYMMETRY
@@ -89,7 +90,7 @@ class Gram(Shown):
         sides = [side for side in (self.x, self.y) if isinstance(side, Held)]
         if sides:
             self.engine = engine_on(sides, self.engine)
-        self.tile = getattr(self.engine, "tile", TILE) if tile is None else tile
+        self.tile = getattr(self.engine, "tile", Limits.tile) if tile is None else tile
         self.progress = progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}

@@ -28,7 +28,8 @@ from mercer.check import (
 from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, move_beside, to_host
-from mercer.engines.tiles import BLOCK, TILE, Rounding
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
 
@@ -436,7 +437,7 @@ def _row_means(K: Array, weights: Array) -> Array:
     """Return K w by sums of sums of √n terms, which bounds their rounding in any order."""
     starts = np.arange(0, len(weights), _span(len(weights)))
     means = np.empty(len(K), K.dtype)
-    for rows in chunks(len(K), TILE):
+    for rows in chunks(len(K), Limits.tile):
         means[rows] = np.add.reduceat(K[rows] * weights, starts, axis=1).sum(axis=1)
     return means
 
@@ -456,7 +457,8 @@ def column_sums(block: Array) -> Array:
     >>> column_sums(np.ones((1000, 2)))
     array([1000., 1000.])
     """
-    parts: Array = np.add.reduceat(block, np.arange(0, max(len(block), 1), BLOCK), axis=0)
+    begins = np.arange(0, max(len(block), 1), Limits.summed_rows)
+    parts: Array = np.add.reduceat(block, begins, axis=0)
     if isinstance(parts, Held):
         return parts
     return parts.sum(axis=0) if len(block) else np.zeros(block.shape[1])

@@ -20,7 +20,7 @@ from mercer.check import Array
 from mercer.dimension.column_permutations import Drawn, has_shuffled
 from mercer.dimension.horn import Measure, first_failure
 from mercer.dimension.limits import Limits
-from mercer.dimension.null import linear_subject
+from mercer.dimension.permuted_data import linear_subject
 from mercer.dimension.rules import (
     CrossValidationChoice,
     KaiserChoice,

@@ -20,7 +20,7 @@ from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
 from mercer.cli.progress import carry_out
-from mercer.clusters.axes import deciding_axes
+from mercer.clusters.finding import deciding_axes
 from mercer.data.table import Role, Table
 from mercer.dimension.choose import RISK, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice

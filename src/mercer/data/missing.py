@@ -1,4 +1,4 @@
-"""What to do where a value is missing: the user decides, and nothing is ever put there unasked."""
+"""Missing values: the words for them, and what the user decides to do about them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from mercer.points import read_only
 
 Missing: TypeAlias = str | Mapping[str, str]
 """One word for numbers and factors, or a word for each of them."""
+
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
+"""Cells that say that there is no value."""
+
+NONE = "None"
+"""What programs write for a missing number or date, and people as an answer beside other words."""
 
 MISSING_LEVEL = "(missing)"
 """The level that stands for all categories that are missing."""

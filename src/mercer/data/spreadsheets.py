@@ -21,7 +21,8 @@ from mercer.check import Array
 from mercer.data.arrays import IS_ENCRYPTED
 from mercer.data.assembly import settle_none, with_words
 from mercer.data.delimited import CODE, Cells, named_columns
-from mercer.data.dialect import MISSING, NONE, RECORDS, has_header, is_number, titles
+from mercer.data.dialect import RECORDS, has_header, is_number, titles
+from mercer.data.missing import MISSING_WORDS, NONE
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import Role, as_labels, no_column
 from mercer.display import warn
@@ -116,7 +117,7 @@ def read_workbook(  # noqa: PLR0913  (what can be said of a sheet)
             f"{path.name} is a damaged or incomplete spreadsheet: {in_one_line(error)}"
         ) from error
     found = _Sheet(path.name, name, rows, merged)
-    words = (MISSING - {NONE}) | ERRORS | set(na)
+    words = (MISSING_WORDS - {NONE}) | ERRORS | set(na)
     return _columns(found, header, skip, words, roles or {}, takes_words)
 
 

@@ -13,7 +13,7 @@ from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
 from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permutations, is_given
 from mercer.dimension.limits import Limits
-from mercer.dimension.null import (
+from mercer.dimension.permuted_data import (
     WEIGHTED,
     LandmarkSubject,
     PermutedColumns,

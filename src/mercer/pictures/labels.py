@@ -160,7 +160,10 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
         w, at = width_of(text, size, is_bold=is_bold), anchors[place.number]
         room.taken.remove(place)
         near = Tried(_candidates(at, w, place.height, centre), w, place.height, at)
-        longer = near.first(place.number, room.is_free(near) & room.is_nearest(near))
+        is_free = room.is_free(near)
+        longer = near.first(place.number, is_free & room.is_nearest(near))
+        if longer is None and not covers:
+            longer = near.first(place.number, is_free)
         found[k] = place if longer is None else longer._replace(text=text)
         room.taken.append(found[k])
     return tuple(found)

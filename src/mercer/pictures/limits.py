@@ -70,7 +70,7 @@ class Limits:
     letters: int = 24
     """Letters of a name beside a point; longer ones are cut where there is no room for more."""
 
-    long_letters: int = 60
+    long_letters: int = 48
     """Letters of a name beside a point where there is."""
 
     legend: int = 24

@@ -14,7 +14,7 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown, clean, column_name, listing, percent, short
 from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
-from mercer.reading.axis_values import Categories, correlations, scatters
+from mercer.reading.contributions_and_v_tests import Categories, correlations, scatters
 
 CLOSE = 0.5
 """Variables whose correlation with an axis is at least this describe it."""

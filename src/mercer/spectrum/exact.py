@@ -20,11 +20,7 @@ from mercer.iteration import Iteration, Noise
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import join_points, take
-from mercer.spectrum.passes import Checkpoint, Passes
-from mercer.spectrum.probes import PROBE_STEPS, Measured, NormProbe, Probed, Sample
-from mercer.spectrum.proofs import complete_bytes, prove_axes, remark_rounding, trace_bound
-from mercer.spectrum.room import exact_room, free_at_once, in_file, sizes
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     How,
     KernelOperator,
     Spectrum,
@@ -39,6 +35,10 @@ from mercer.spectrum.values import (
     scale_operator,
     unit_of,
 )
+from mercer.spectrum.passes import Checkpoint, Passes
+from mercer.spectrum.probes import PROBE_STEPS, Measured, NormProbe, Probed, Sample
+from mercer.spectrum.proofs import complete_bytes, prove_axes, remark_rounding, trace_bound
+from mercer.spectrum.room import exact_room, free_at_once, in_file, sizes
 from mercer.woodbury import LowRankInverse
 
 DOUBLE_ROUNDING = 2 * float(np.finfo(float).eps)

@@ -4,7 +4,7 @@
 import { mercer } from "./text.js";
 
 mercer.SVG = "http://www.w3.org/2000/svg";
-mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
+mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true, density: ["#151a21", "#28323e", "#3e4b5d", "#54677e", "#6f839c", "#8ca0bb"] }; // a density rises from the ground in even steps of OKLab's lightness, and ends below words and points
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
 mercer.AROUND = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" }; // what is selected
 
@@ -20,6 +20,9 @@ mercer.shape = (parent, tag, attributes = {}, text) => {
 
 mercer.write = (parent, text, x, y, more = {}) =>
   mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.theme.ink, ...more }, text);
+
+// What parts the letters of a word from what lies below them.
+mercer.halo = () => ({ stroke: mercer.theme.ground, "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" });
 
 mercer.cut = (text, most) => {
   if (text.length <= most) return text;
@@ -54,7 +57,7 @@ mercer.lifted = (stops) => (mercer.theme?.isDark ? stops.map((hex) => mercer.lif
 mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
 
 // Light or dark, as the reader's system is; what is saved or printed is light.
-mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#fff", isDark: false });
+mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#ffffff", isDark: false });
 
 mercer.lightness = (hex) => [1, 3, 5].reduce((sum, i, k) => sum + [0.299, 0.587, 0.114][k] * parseInt(hex.slice(i, i + 2), 16), 0) / 255;
 
@@ -70,14 +73,23 @@ mercer.toned = (hex) => {
 // A colour mixed with so much white.
 mercer.lift = (hex, share) => `#${mercer.rgb(hex).map((v) => Math.round(v + share * (255 - v)).toString(16).padStart(2, "0")).join("")}`;
 
-// A colour as words can wear it: neither pale on white nor deep on dark.
+// How much light a colour has, and how far two stand apart, as the guidelines of WCAG 2 count it.
+mercer.luminance = (rgb) => rgb.reduce((sum, v, k) => sum + [0.2126, 0.7152, 0.0722][k] * (v <= 10.31 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4), 0);
+mercer.contrast = (a, b) => {
+  const [low, high] = [mercer.luminance(a), mercer.luminance(b)].sort((u, v) => u - v);
+  return (high + 0.05) / (low + 0.05);
+};
+
+mercer.READABLE = 5.5; // contrast of words to the ground: 4.5 are asked for, and edges of letters are paler
+
+// A colour as words can wear it: mixed with black or white until it stands out from the ground.
 mercer.legible = (colour) => {
-  const hex = mercer.toned(colour);
-  if (!/^#[0-9a-f]{6}$/i.test(hex)) return hex;
-  const light = mercer.lightness(hex);
-  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  if (mercer.theme.isDark) return light > 0.55 ? hex : `rgb(${rgb.map((v) => Math.round(v + (255 - v) * Math.min(1, (0.62 - light) / (1 - light))))})`;
-  return light < 0.45 ? hex : `rgb(${rgb.map((v) => Math.round((v * 0.42) / light))})`;
+  const [hex, end] = [mercer.toned(colour), mercer.theme.isDark ? 255 : 0];
+  const [from, ground] = [mercer.rgb(hex), mercer.rgb(mercer.theme.ground)];
+  const mixed = (share) => from.map((v) => Math.round(v + share * (end - v)));
+  let share = 0;
+  while (share < 1 && mercer.contrast(mixed(share), ground) < mercer.READABLE) share += 0.02;
+  return share ? `rgb(${mixed(share).join(", ")})` : hex;
 };
 
 // The outline of a marker around the origin, r being half its width.
@@ -201,7 +213,7 @@ mercer.draw.field = (frame, mark) => {
   const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
   const [low, high] = mark.limits;
   const isDensity = mark.kind === "density";
-  const stops = isDensity && mercer.theme.isDark ? [...mark.stops].reverse() : mark.stops; // few are near the ground
+  const stops = (isDensity && mercer.theme.density) || mark.stops;
   mark.values.forEach((row, i) =>
     row.forEach((value, j) => {
       const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
@@ -305,7 +317,7 @@ mercer.draw.texts = (frame, mark, [us, vs]) => {
   const usual = mark.size * 1.35;
   const widest = Math.max(1, ...mark.texts.map((text) => mercer.width(text, usual) + 3));
   const size = isOnBars && us.length > 1 ? Math.max(8, Math.min(usual, (usual * Math.abs(us[1] - us[0])) / widest)) : usual;
-  const halo = isInCells ? {} : { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
+  const halo = isInCells ? {} : mercer.halo();
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
     const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];

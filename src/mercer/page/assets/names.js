@@ -75,6 +75,12 @@ mercer.rivals = (frame, mark, [u, v]) => {
   return frame.hits.filter((p) => isOne(p) && away(p) > mercer.SAME).map((p) => ({ at: [p.u, p.v], away: away(p) }));
 };
 
+mercer.MOSTLY = 0.7; // of the width of a map a whole name may take
+
+// A word upon very many points stands on a plate of the ground.
+mercer.plate = (parent, [x0, y0, x1, y1]) =>
+  mercer.shape(parent, "rect", { x: x0.toFixed(1), y: y0.toFixed(1), width: (x1 - x0).toFixed(1), height: (y1 - y0).toFixed(1), rx: 3, fill: mercer.theme.ground, "fill-opacity": 0.86, class: "plate" });
+
 // A name that seeks its place: the boxes that it may take, as it is asked of what the frame holds.
 mercer.Name = class {
   constructor(frame, mark, here, text) {
@@ -141,18 +147,18 @@ mercer.Name = class {
     return Math.hypot(line[2] - line[0], line[3] - line[1]) / gap + crossed * this.stems.filter((stem) => mercer.crosses(line, stem)).length;
   }
 
-  // Beside its point and nearest to it.
-  get own() {
-    return this.boxes(mercer.besides).find((box) => this.isFree(box) && this.isOwn(box));
+  // The best free place beside its point: of one that may go further, one that is clearly its own.
+  beside(near = this.boxes(mercer.besides)) {
+    const free = near.filter((box) => this.isFree(box));
+    return free.find((box) => this.isOwn(box)) ?? (this.mark.covers ? null : free[0] ?? null);
   }
 
   // The best place, null where there is none, and whether a line leads there.
   place(isFirst) {
     const { long } = this.frame.look;
     const near = this.boxes(mercer.besides);
-    const free = near.filter((box) => this.isFree(box));
-    const own = free.find((box) => this.isOwn(box));
-    if (own || !this.mark.covers) return [own ?? free[0] ?? null, false];
+    const beside = this.beside(near);
+    if (beside || !this.mark.covers) return [beside, false];
     const costs = new Map(this.boxes(mercer.further).filter((box) => this.isLed(box)).map((box) => [box, this.cost(box)]));
     const far = [...costs.keys()].sort((one, other) => costs.get(one) - costs.get(other));
     const open = far.find((box) => this.isFree(box));
@@ -193,8 +199,8 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
     if (text.length <= one.name.text.length || one.isFar) continue;
     frame.taken.splice(frame.taken.indexOf(one.box), 1);
     const whole = new mercer.Name(frame, mark, one.name.here, text);
-    const box = whole.own;
-    if (box) Object.assign(one, { name: whole, box });
+    const box = whole.beside();
+    if (box && box[2] - box[0] < mercer.MOSTLY * width) Object.assign(one, { name: whole, box });
     frame.taken.push(one.box);
   }
   mercer.writeNames(frame, mark, us, found);
@@ -203,7 +209,7 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
 mercer.writeNames = (frame, mark, us, found) => {
   const { page } = frame;
   const group = mercer.shape(frame.layer, "g", { class: "labels" });
-  const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
+  const hasDensity = frame.panel.marks.some((m) => m.kind === "density");
   const nodes = us.map(() => null);
   for (const { i, name, box, isFar } of found) {
     const isPainted = mark.of === "individuals" && page.isPainting;
@@ -214,7 +220,8 @@ mercer.writeNames = (frame, mark, us, found) => {
       const [x1, y1, x2, y2] = name.line(box);
       mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.9, opacity: 0.8 });
     }
-    mercer.write(one, name.text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": name.size, "font-weight": mark.bold ? 600 : null, fill, ...halo });
+    if (hasDensity || (frame.crowd && !frame.crowd.isFree(box))) mercer.plate(one, box);
+    mercer.write(one, name.text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": name.size, "font-weight": mark.bold ? 600 : null, fill, ...mercer.halo() });
     nodes[i] = one;
     one.room = box;
   }
@@ -241,14 +248,22 @@ mercer.nameSelected = (frame) => {
   for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
-    const text = mercer.cut(page.people.names[id], look.letters);
-    const [w, h] = [mercer.width(text, 11) + 4, 13];
-    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+    const h = 13;
+    const around = (w) => ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
     const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
     const here = [at.u, at.v];
+    const besides = (text) => {
+      const w = mercer.width(text, 11) + 4;
+      return w < mercer.MOSTLY * width || text === short ? mercer.besides(here, w, h, null, look).find((one) => isFree(around(w)(one))) : null;
+    };
+    const short = mercer.cut(page.people.names[id], look.letters);
+    let text = mercer.cut(page.people.names[id], look.long_letters);
+    let beside = besides(text);
+    if (!beside && text !== short) beside = besides((text = short));
+    const w = mercer.width(text, 11) + 4;
+    const room = around(w);
     const line = (one) => [...here, ...mercer.edge(here, room(one))];
     const isLed = (one) => !lines.some((other) => mercer.crosses(line(one), other)) && !names.some((box) => mercer.meets(line(one), box));
-    const beside = mercer.besides(here, w, h, null, look).find((one) => isFree(room(one)));
     const place = beside ?? mercer.further(here, w, h, null, look).find((one) => isFree(room(one)) && isLed(one));
     if (!place) continue;
     taken.push(room(place));
@@ -257,8 +272,8 @@ mercer.nameSelected = (frame) => {
     if (!beside) {
       const [x1, y1, x2, y2] = line(place);
       lines.push([x1, y1, x2, y2]);
-      mercer.shape(group, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.9, opacity: 0.8 });
+      mercer.shape(group, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
     }
-    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
+    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, ...mercer.halo() });
   }
 };
