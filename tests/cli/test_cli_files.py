@@ -51,6 +51,30 @@ def test_the_first_command_works_where_values_are_missing(run: Any, holes: Path)
     )
 
 
+def test_replicates_that_lack_a_value_are_left_out_and_the_code_leaves_them_out_too(
+    run: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    file, page = tmp_path / "genes.csv", tmp_path / "page.html"
+    cells = [[f"{v:.4f}" for v in row] for row in rng.standard_normal((20, 3))]
+    cells[2][1] = ""
+    batches = ["" if i == 5 else "one" for i in range(20)]  # no matter: nothing reads them
+    rows = [
+        ",".join([*row, "ab"[i % 2], b])
+        for i, (row, b) in enumerate(zip(cells, batches, strict=True))
+    ]
+    file.write_text("g1,g2,g3,dose,batch\n" + "\n".join(rows) + "\n")
+    words = ("replicates", file, "--condition", "dose", "--sizes", "4-4", "--draws", "5")
+    answer = run(*words, "--page", page, "--json")
+    assert answer.value["conditions"] == {"a": 9, "b": 10}
+    assert any("1 of 20 rows left out" in note for note in answer.value["warnings"])
+    assert run(*words, "--no-page", "--strict").code == 3
+    found = re.search(r'"code":("(?:[^"\\]|\\.)*")', page.read_text())
+    code = json.loads(found[1]) if found else ""
+    (line,) = [line for line in code.splitlines() if line.startswith("table = ")]
+    assert len(eval(line.removeprefix("table = "), {"mc": mc})) == 19
+
+
 def test_a_table_says_where_values_were_put(run: Any, holes: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.mercer"
     assert run("fit", holes, "--out", model, "-q").code == 0
@@ -69,9 +93,12 @@ def test_a_table_says_where_values_were_put(run: Any, holes: Path, tmp_path: Pat
 
 
 def test_a_response_is_never_imputed(run: Any, holes: Path) -> None:
-    answer = run("curve", holes, "--y", "a", "--x", "b", "--no-page")
-    assert answer.code == 3
-    assert "3 numbers are missing" in answer.err
+    words = ("curve", holes, "--y", "a", "--x", "b", "--no-page")
+    for ways in ((), ("--impute", "mean")):
+        assert run(*words, *ways).out.startswith("7 observations: a as a function of b")
+    refused = run(*words, "--strict")
+    assert refused.code == 3
+    assert "3 numbers are missing" in refused.err
 
 
 def test_the_code_of_a_page_names_what_was_done_and_nothing_else(

@@ -235,35 +235,6 @@ def test_the_contents_of_a_frozen_page_lead_to_their_places_in_any_frame(
         page.close()
 
 
-MIDDLE = """() => { const image = document.querySelector("#figure-plane-1-2 .marks image");
-    const place = Object.assign(document.createElement("canvas"), { width: 30, height: 30 });
-    const flat = place.getContext("2d");
-    flat.drawImage(image, 0, 0, 30, 30);
-    return flat.getImageData(15, 15, 1, 1).data[0]; }"""
-
-
-def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
-    browser: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Limits, "points", 12_000)  # a million, which takes half a minute
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(15_000, 3))
-    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
-        page = seen.page
-        captions = seen.texts(".maps figcaption")
-        assert len(captions) == 2
-        said = "The shading is the density of all 15 000 individuals; the points are a sample"
-        assert all(text.replace("\u00a0", " ").startswith(said) for text in captions)
-        assert page.inner_text("#file").replace("\u00a0", " ").endswith("15 000 individuals")
-        assert seen.ask("mercer.page.count") == 5_000
-        # Where most are, it is far from the colour of the ground; no edges of points hide it.
-        points = page.locator("#figure-plane-1-2 .points").first
-        assert points.get_attribute("stroke-width") == "0"
-        assert page.evaluate(MIDDLE) < 120
-        page.click("#theme")
-        assert page.evaluate(MIDDLE) > 180
-
-
 def test_among_many_points_groups_can_be_told_apart(browser: Any) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60_000, 2)) * [3, 1]

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 import mercer as mc
+from mercer.data.missing import settled
 from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
@@ -219,6 +220,30 @@ def test_the_columns_of_a_page_say_why_they_are_used_as_they_are() -> None:
     assert rows["same"][-1] == "all individuals have the same value"
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")
+def test_the_range_of_a_column_is_that_of_what_was_measured() -> None:
+    """Axes may put a number far outside of those that were read, which nobody measured."""
+    x = np.r_[np.arange(11.0), 40.0]
+    rng = np.random.default_rng(0)
+    columns = {
+        "x": x,
+        "y": np.where(x == 40.0, np.nan, x + 0.1 * rng.standard_normal(12)),
+        "z": rng.standard_normal(12),
+        "team": np.array(["a", "b", None] * 4, object),
+    }
+    table = settled(Table.of(columns), {"number": "mean", "factor": "level"})
+    table = replace(table, numbers=np.where(x[:, None] == 40.0, 40.0, table.numbers))
+    measured = columns["y"][:11]
+    assert table.column("y").values[11] > 2 * measured.max()
+    sheet = describe(mc.analyse(table, random_state=0), choices={})["sheets"]["roles"]
+    rows = {row[0]: row for row in sheet["rows"]}
+    ends = f"{measured.min():.3g} to {measured.max():.3g}, mean {measured.mean():.3g}"
+    assert rows["y"][3] == 1
+    assert rows["y"][4].startswith(ends)
+    assert rows["y"][4].endswith(f"deviation {measured.std():.3g}; 1 imputed")
+    assert rows["team"][3:5] == [4, '2 levels: a, b; 4 as a level "(missing)"']
+
+
 def test_no_flag_is_cut_at_the_end_of_a_line() -> None:
     made = mc.analyse(iris(), random_state=0)
     spoken = replace(made, sentence="It is so; --method famd makes the factor active.")
@@ -395,9 +420,9 @@ def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
     if loss == "stress":
         assert f"Stress-1 {model.stress_:.3g}" in text
     else:
-        assert "The distances are not Euclidean" in text
+        assert "No points of a flat space have exactly these distances" in text
         assert f"Dim 1 ({100 * model.shares_[0]:.1f} %)" in text
-        assert "of the eigenvalues by modulus, Σ|λ|, of which the shares of its axes are" in text
+        assert "which is the sum of all eigenvalues without their signs, Σ|λ|;" in text
 
 
 def test_sets_strings_and_matrices_have_pages() -> None:

@@ -229,7 +229,10 @@ def add_model(made: Parser) -> None:
 
 
 def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
-    """How a file is read, and what its columns and rows are."""
+    """How a file is read, and what its columns and rows are.
+
+    A command that does not impute leaves out rows that lack a value, where nothing else is asked.
+    """
     group = made.add_argument_group("reading")
     group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="kind of file")
     group.add_argument("--id", metavar="COL", help="the column that names the rows")
@@ -267,6 +270,7 @@ def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -
     else:
         made.set_defaults(factor=[], colour=None, sup_cols=[], sup_rows=[], weights=None)
     _missing(group, imputes=imputes)
+    made.set_defaults(unasked=None if imputes else "drop")
     _writing_of_files(group)
 
 
@@ -276,9 +280,8 @@ def _missing(group: Any, *, imputes: bool) -> None:
     missing.add_argument(
         "--strict",
         action="store_true",
-        default=not imputes,
-        help="refuse missing values"
-        + (" (default: fill in means for numbers and a level for categories)" if imputes else ""),
+        help="refuse missing values (default: "
+        + ("fill in means for numbers and a level for categories)" if imputes else "--drop-na)"),
     )
     missing.add_argument(
         "--drop-na", action="store_true", help="leave out rows that lack a number or a category"

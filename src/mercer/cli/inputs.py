@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,7 +25,7 @@ from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges, is_graph_file
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import MISSING_LEVEL
+from mercer.data.missing import MISSING_LEVEL, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names, row_place
@@ -63,7 +63,8 @@ class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
-    ``weighted_by`` is the column of the weights.
+    ``weighted_by`` is the column of the weights. ``settled`` says what was done where values were
+    missing in the columns that a command uses.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Data:
     notes: tuple[str, ...] = ()
     used: tuple[str, ...] | None = None
     weighted_by: str | None = None
+    settled: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -115,7 +117,7 @@ class Data:
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
-            return f"{kind} of {_counted(len(self), 'individual')}"
+            return f"{kind} between {_counted(len(self), 'point')}"
         if self.table is None:
             nouns = {Sequences: "sequence", frozenset: "set"}
             kinds = type(self.points), type(self.points[0])
@@ -232,6 +234,35 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         if not is_known:
             (talk.say if is_said else talk.detail)(f"{args.data}: {note}")
     return data
+
+
+def data_of_columns(
+    args: Namespace,
+    talk: Talk,
+    used: Callable[[Table], Collection[str | None]],
+    chosen: Callable[[Table, Namespace], Table] | None = None,
+) -> Data:
+    """Read a table, in which what is missing matters in the columns that are used of it alone.
+
+    ``chosen`` takes rows of these columns before any value is put.
+    """
+    policy, is_dropped = missing_of(args), args.drop_na
+    args.missing, args.drop_na = "keep", False
+    data = data_of(args, talk)
+    args.missing, args.drop_na = None, is_dropped
+    if data.table is None:
+        return data
+    table, names = data.table, used(data.table)
+    pairs = zip(table.names, table.roles, strict=True)
+    kept = table.with_columns([n for n, r in pairs if n in names or r is Role.IDENTIFIER])
+    known = settled(kept if chosen is None else chosen(kept, args), policy)
+    notes = known.notes[len(table.notes) :]
+    for note in notes:
+        if is_dropped or args.impute:
+            talk.say(f"{args.data}: {note}")
+        else:
+            talk.warn(f"{args.data}: {note}. --strict refuses such files, --impute fills in")
+    return replace(data, points=known, settled=notes)
 
 
 def refuse_folder(name: str) -> None:
@@ -355,7 +386,9 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
         return {"number": numbers[0], "factor": factors[0]}
     if words:
         return str(words[0])
-    return "error" if args.strict else dict(USUAL)
+    if args.strict:
+        return "error"
+    return getattr(args, "unasked", None) or dict(USUAL)
 
 
 def _refuse_columns(args: Namespace) -> None:

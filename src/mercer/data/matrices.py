@@ -20,13 +20,13 @@ WRITTEN_ASYMMETRY = 1e-6
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SquareMatrix(Shown):
-    """A symmetric matrix of pairs of individuals; ``is_distance`` if its diagonal is zero.
+    """A symmetric matrix of pairs of points; ``is_distance`` if its diagonal is zero.
 
     As an array it is the matrix, which ``ClassicalMDS().fit`` or a kernel
     ``"precomputed"`` takes.
 
     >>> SquareMatrix(np.array([[0.0, 3.0], [3.0, 0.0]]), ("here", "there"))
-    SquareMatrix(distances of 2 individuals)
+    SquareMatrix(distances between 2 points)
     """
 
     values: Array
@@ -50,7 +50,7 @@ class SquareMatrix(Shown):
 
     def _title(self) -> str:
         kind = "distances" if self.is_distance else "similarities"
-        return f"SquareMatrix({kind} of {len(self)} individuals)"
+        return f"SquareMatrix({kind} between {len(self)} points)"
 
 
 def looks_square(table: Table) -> bool:
@@ -150,7 +150,7 @@ def as_square(table: Table) -> SquareMatrix:
 
     >>> square = as_square(Table.of({"a": [0.0, 2.0], "b": [2.0, 0.0]}, row_names=["a", "b"]))
     >>> square, square.names
-    (SquareMatrix(distances of 2 individuals), ('a', 'b'))
+    (SquareMatrix(distances between 2 points), ('a', 'b'))
     """
     table = with_labels(table)
     numbers, names = table.numbers, table.active

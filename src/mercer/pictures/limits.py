@@ -71,7 +71,10 @@ class Limits:
     """The ratio of ranges beyond which axes of one unit would flatten a plane to a line."""
 
     letters: int = 24
-    """Letters of a name beside a point; longer ones are cut."""
+    """Letters of a name beside a point; longer ones are cut where there is no room for more."""
+
+    long_letters: int = 48
+    """Letters of a name beside a point where there is."""
 
     legend: int = 24
     """Groups that the legend of a page lists."""

@@ -436,7 +436,7 @@ def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None
             told.set_in_layout(False)
         for mark, place in found:
             x, y = _frame_to_data(place.x, place.y, ax)
-            colour, text = legible(mark.colours[place.number]), cut(mark.texts[place.number])
+            colour, text = legible(mark.colours[place.number]), place.text
             ax.text(
                 x,
                 y,
