@@ -46,8 +46,8 @@ OWN = (
 """The files that the explorer adds to them."""
 
 SHARED = (
-    *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "crowd.js"),
-    *("frame.js", "space.js", "cursor.js", "picture.js", "controls.js"),
+    *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "names.js"),
+    *("crowd.js", "frame.js", "space.js", "cursor.js", "picture.js", "controls.js"),
 )
 """Those that it shares with reports."""
 

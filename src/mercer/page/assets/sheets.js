@@ -24,7 +24,7 @@ mercer.spread = (column, count) => {
 mercer.individualsColumns = (page) => {
   const people = page.people;
   const axes = mercer.tableAxes(page, people.coordinates.length);
-  const columns = [{ name: "individual", kind: "text", of: (i) => people.names[i] }];
+  const columns = [{ name: people.one ?? "individual", kind: "text", of: (i) => people.names[i] }];
   for (const colour of people.colours.filter((c) => c.levels)) {
     columns.push({ name: colour.name, kind: "text", isSearched: colour.name !== page.value.look.classes, of: (i) => colour.levels[colour.codes[i]] });
   }
