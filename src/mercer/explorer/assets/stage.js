@@ -6,7 +6,7 @@ import "./sheets.js";
 import "./picture.js";
 import "./controls.js";
 
-mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
+mercer.SIDE = ["scree", "curved-scree", "circle", "categories", "contributions-1", "contributions-2"];
 
 mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;
 
