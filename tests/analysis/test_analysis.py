@@ -83,7 +83,7 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
         "12 columns of numbers, 2 of them set aside, and 1 factor",
     ),
     "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 columns of numbers"),
-    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances of 21 individuals"),
+    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances between 21 points"),
     "poison": (lambda: poison("Nausea", "Vomiting", "Fever", "Fish"), "mca", "4 factors"),
     "mixed poison": (lambda: poison(), "famd", "2 columns of numbers and 13 factors"),
     "wine": (lambda: wine(), "pca", "10 columns of numbers and 2 factors"),
@@ -91,8 +91,12 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "identifiers": (identified, "pca", "2 columns of numbers"),
     "counts": (counts, "ca", "5 columns of counts"),
     "marks": (marks, "pca", "4 columns of numbers"),
-    "distances": (distances, "mds", "distances of 12 individuals"),
-    "similarities": (lambda: np.corrcoef(RNG.normal(size=(6, 30))), "kpca", "similarities of 6"),
+    "distances": (distances, "mds", "distances between 12 points"),
+    "similarities": (
+        lambda: np.corrcoef(RNG.normal(size=(6, 30))),
+        "kpca",
+        "similarities between 6 points",
+    ),
 }
 
 
@@ -340,6 +344,11 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert found.counted == 197
+    assert len(found.table) == len(found.model.individuals_.coordinates) == 11  # nobody is in one
+    assert "f·b·y" not in found.table.row_names
+    (told,) = [doubt.text for doubt in found.doubts if doubt.kind == "weights"]
+    assert "and 1 row that was never seen is left out" in told
+    assert "from 1 to 70." in found.sentence
     names = found.table.row_names
     assert names is not None
     assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows

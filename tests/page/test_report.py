@@ -420,9 +420,9 @@ def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
     if loss == "stress":
         assert f"Stress-1 {model.stress_:.3g}" in text
     else:
-        assert "The distances are not Euclidean" in text
+        assert "No points of a flat space have exactly these distances" in text
         assert f"Dim 1 ({100 * model.shares_[0]:.1f} %)" in text
-        assert "of the eigenvalues by modulus, Σ|λ|, of which the shares of its axes are" in text
+        assert "which is the sum of all eigenvalues without their signs, Σ|λ|;" in text
 
 
 def test_sets_strings_and_matrices_have_pages() -> None:

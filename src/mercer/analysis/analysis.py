@@ -101,7 +101,14 @@ class Analysis(Shown):
 
     def _title(self) -> str:
         scaled = ", standardised" if self.scaled else ""
-        return f"Analysis: {NAMES[self.analysis]}{scaled}, of {len(self.table)} individuals"
+        return f"Analysis: {NAMES[self.analysis]}{scaled}, of {len(self.table)} {self._people}"
+
+    @property
+    def _people(self) -> str:
+        """What the rows are called: those of a table of counts are no individuals."""
+        if self.analysis == "ca" or self.counted is not None:
+            return "rows"
+        return "points" if isinstance(self.table, SquareMatrix) else "individuals"
 
     def __repr__(self) -> str:
         beside = [fate for fate in self.fates if fate.use in ("name", "ignored")]

@@ -159,10 +159,11 @@ def text_of(value: dict[str, Any]) -> str:
         lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
         return "\n".join(lines)
     if "goodness" in value:
-        good, mass = value["goodness"], precise_percent(value["negative_mass"])
+        shown = precise_percent(value["goodness"]["absolute"])
+        mass = precise_percent(value["negative_mass"])
         lines.append(
-            f"the map keeps {precise_percent(good['absolute'])} of the eigenvalues by modulus, of "
-            f"which the shares are parts; {mass} of them are negative"
+            f"the map shows {shown} of what the distances hold (the sum of all eigenvalues without "
+            f"their signs); {mass} of it is negative and makes no axis"
         )
     else:
         lines.append(f"total inertia {value['inertia']:.6g}")

@@ -119,7 +119,7 @@ class Data:
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
-            return f"{kind} of {_counted(len(self), 'individual')}"
+            return f"{kind} between {_counted(len(self), 'point')}"
         if self.table is None:
             nouns = {Sequences: "sequence", frozenset: "set"}
             kinds = type(self.points), type(self.points[0])

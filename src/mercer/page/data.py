@@ -24,7 +24,7 @@ from mercer.page.panels import (
     DECOMPOSED,
     kernel_pictures,
     map_of,
-    named_individuals,
+    outliers_of,
     pictures_of,
     rows_to_show,
 )
@@ -46,7 +46,6 @@ from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, 
 from mercer.pictures.clouds import SHADED
 from mercer.pictures.colours import colouring_of
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
@@ -242,10 +241,8 @@ def _places(subject: Subject, rows: Array) -> Value:
 
 def _outliers(subject: Subject) -> str | None:
     """Return who stands apart and why, in a sentence."""
-    if subject.axes == 0 or subject.distances is None or subject.rests is None:
-        return None
-    found = replace(subject.model.outliers(), individuals=named_individuals(subject))
-    return clean(told_outliers(found, are_ringed=False), 1_000)
+    found = outliers_of(subject)
+    return None if found is None else clean(found.told(one=subject.one), 1_000)
 
 
 def clean_remark(text: str) -> str:
@@ -289,6 +286,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
 def individuals(subject: Subject, rows: Array, classes: Clusters | None = None) -> Value:
     """Return the individuals that are shown one by one; indicators follow from these columns."""
     return {
+        "one": subject.one,
         "count": len(subject),
         "rows": rows if len(rows) < len(subject) else None,
         "names": [clean(subject.names[i]) for i in rows],
@@ -394,8 +392,8 @@ def _remarks(subject: Subject) -> list[str]:
     negative = getattr(subject.model, "negative_mass_", 0.0) if is_known else 0.0
     if negative > 0:
         said.append(
-            f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
-            "modulus, are negative and make no axis."
+            f"No points of a flat space have exactly these distances: {percent(negative)} of what "
+            "they hold is on no axis (they are not Euclidean)."
         )
     said += _centred(subject)
     return said
@@ -422,7 +420,7 @@ def _reasons(made: Analysis | None) -> dict[str, str]:
 def _data(subject: Subject, made: Analysis | None = None) -> Value:
     table = subject.table
     if table is None:
-        count = count_of(len(subject), "individual")
+        count = count_of(len(subject), subject.one)
         is_map = hasattr(subject.model, "dissimilarity_matrix_")
         points = getattr(subject.model, "X_fit_", None)
         if is_map:
@@ -438,7 +436,7 @@ def _data(subject: Subject, made: Analysis | None = None) -> Value:
     put = sum(int(mask.sum()) for mask in table.imputed.values())
     is_noted = any("missing" in note for note in table.notes)  # with what stands for them
     parts = [
-        count_of(len(table), "individual"),
+        count_of(len(table), "row" if subject.counted is not None else subject.one),
         _columns_in_words(table, subject.used),
         f"{missing} numbers missing" if missing else "" if put else "no number missing",
         f"{count_of(put, 'missing value')} imputed" if put and not is_noted else "",

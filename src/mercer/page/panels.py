@@ -31,7 +31,8 @@ from mercer.pictures.scene import Panel, Sheet
 from mercer.pictures.spectra import eigenvalues, scree
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.points import take
-from mercer.reading import Individuals, Supplementary
+from mercer.reading import Individuals, Outliers, Supplementary
+from mercer.reading.outliers import FEWEST_ROWS
 
 Picture = Panel | Sheet
 Choices = dict[str, Choice]
@@ -83,9 +84,11 @@ def pictures_of(
             )
     if is_live:
         return
-    if subject.distances is not None and subject.rests is not None:
-        found = replace(subject.model.outliers(), individuals=named_individuals(subject))
-        yield "apart", outliers.describe(found, colour=_colour(subject), rows=rows)
+    found = outliers_of(subject)
+    if found is not None:
+        panel = outliers.describe(found, colour=_colour(subject), rows=rows)
+        # That nobody stands apart is said above, and no ring needs a word then.
+        yield "apart", panel if len(found.rows) else replace(panel, notes=())
     yield from kernel_pictures(subject, rows)
 
 
@@ -132,6 +135,19 @@ def _colour(subject: Subject) -> Any:
 def _shares(subject: Subject) -> Shares:
     clusters = () if subject.spectrum is None else subject.spectrum.clusters
     return Shares(np.zeros(0) if subject.shares is None else subject.shares, clusters)
+
+
+def outliers_of(subject: Subject) -> Outliers | None:
+    """Return who stands apart, None where no rule can tell.
+
+    A few rows cannot, nor rows that stand for many individuals: those who are many make much of an
+    axis, and are no exception.
+    """
+    has_none = subject.axes == 0 or subject.distances is None or subject.rests is None
+    if has_none or subject.counted is not None or len(subject) < FEWEST_ROWS:
+        return None
+    found: Outliers = replace(subject.model.outliers(), individuals=named_individuals(subject))
+    return found
 
 
 def named_individuals(subject: Subject) -> Individuals:
@@ -312,8 +328,9 @@ def map_sections(model: Any, value: dict[str, Any]) -> list[Section]:
         pictures.append(eigenvalues.describe(model.eigenvalues_, title="Eigenvalues"))
         kept, negative = percent(model.goodness_.absolute), percent(model.negative_mass_)
         said.append(
-            f"The map keeps {kept} of the eigenvalues by modulus, Σ|λ|, of which the shares of its "
-            f"axes are; {negative} are negative before any correction."
+            f"The map shows {kept} of what the distances hold, which is the sum of all eigenvalues "
+            f"without their signs, Σ|λ|; before any correction {negative} of it is negative, and "
+            "negative eigenvalues make no axis."
         )
     pictures.append(shepard.describe(_pairs(model, D)))
     if len(D) <= PAGE.distances and np.all(np.isfinite(D)):

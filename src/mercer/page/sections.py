@@ -70,7 +70,7 @@ def tables_of(
         yield _axes_sheet(subject, choices.get("horn"))
         yield _individuals_sheet(subject, rows)
         if subject.passive is not None:
-            yield _passive_sheet(subject.passive)
+            yield _passive_sheet(subject.passive, subject.one)
         for elements in subject.elements:
             yield _elements_sheet(elements)
 
@@ -173,7 +173,7 @@ def _axes_sheet(subject: Subject, horn: Choice | None) -> Value:
 def _individuals_sheet(subject: Subject, rows: Array) -> Value:
     """Return the first rows for readers without scripts; scripts rebuild the table whole."""
     axes = range(min(subject.axes, 3))
-    columns = [("individual", "text")]
+    columns = [(subject.one, "text")]
     columns += [(f"Dim {k + 1}", "number") for k in axes]
     has_cos2 = subject.distances is not None
     if has_cos2:
@@ -186,18 +186,21 @@ def _individuals_sheet(subject: Subject, rows: Array) -> Value:
     parts.append(np.column_stack([subject.contributions(k)[head] for k in axes]))
     numbers = np.column_stack(parts)
     cells = [[clean(subject.names[i]), *numbers[at]] for at, i in enumerate(head)]
-    return {**_sheet("individuals", "Individuals", columns, cells), "total": len(rows)}
+    return {
+        **_sheet("individuals", f"{subject.one.capitalize()}s", columns, cells),
+        "total": len(rows),
+    }
 
 
-def _passive_sheet(passive: Passive) -> Value:
+def _passive_sheet(passive: Passive, one: str) -> Value:
     axes = range(min(passive.coordinates.shape[1], 3))
-    columns = [("individual", "text"), *((f"Dim {k + 1}", "number") for k in axes)]
+    columns = [(one, "text"), *((f"Dim {k + 1}", "number") for k in axes)]
     numbers = passive.coordinates[:, axes]
     if passive.cos2 is not None:
         columns += [(f"cos2 {k + 1}", "share") for k in axes]
         numbers = np.column_stack([numbers, passive.cos2[:, axes]])
     cells = [[clean(name), *row] for name, row in zip(passive.names, numbers, strict=True)]
-    return _sheet("passive", "Supplementary individuals", columns, cells[: PAGE.supplementary])
+    return _sheet("passive", f"Supplementary {one}s", columns, cells[: PAGE.supplementary])
 
 
 def kind_of(measure: str) -> str:
@@ -244,7 +247,14 @@ class Section:
 
 def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
     """Return the value of a page that has no model."""
-    people: Value = {"count": 0, "rows": None, "names": [], "has_names": False, "coordinates": []}
+    people: Value = {
+        "one": "individual",
+        "count": 0,
+        "rows": None,
+        "names": [],
+        "has_names": False,
+        "coordinates": [],
+    }
     people |= {"spreads": [], "weights": [], "distances": None, "colours": []}
     return {
         "format": FORMAT,

@@ -32,7 +32,7 @@ LEAST_P = 1e-16
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer: what was done and why, which a page puts last, then what the axes show."""
-    one = "row" if isinstance(subject.model, CA) else "individual"
+    one = subject.one
     if made is None:
         done = f"{count_of(len(subject), one)}, {analysis(subject)}."
         alike = "" if subject.kernel is None else _likeness(subject.kernel)
@@ -47,7 +47,7 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
             count = f"{rows}, which stand for {people}{kernel}"
         sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
-        return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
+        return [*sentences, f"All {one}s coincide: there is no inertia and there are no axes."]
     if subject.shares is not None:
         shown = percent(float(np.sum(subject.shares[:2])))
         which = "The map of the first two axes" if subject.axes > 1 else "The one axis"
@@ -342,7 +342,7 @@ def _of_individuals(subject: Subject, k: int) -> str:
     uniform = 1.0 / max(int(np.sum(subject.weights > 0)), 1)
     shares, at = subject.contributions(k), subject.coordinates[:, k]
     found = _opposed(shares, at, subject.names, 2.0 * uniform)
-    return found or "No individual contributes more than twice its share."
+    return found or f"No {subject.one} contributes more than twice its share."
 
 
 def _of_table(subject: Subject, k: int) -> list[str]:
@@ -426,7 +426,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
-    who = one = "rows" if isinstance(subject.model, CA) else "individuals"
+    who = one = f"{subject.one}s"
     if subject.counted is not None:
         who = f"{count_of(int(found.sizes.sum()), 'individual')} in {count_of(len(subject), 'row')}"
     said = (
