@@ -17,7 +17,7 @@ from mercer.display import Shown, percent
 from mercer.kernels.vectors import Linear
 from mercer.reading.describe import trace_p_value
 from mercer.reading.links import Scores
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS_UNASKED, Resampling
 from mercer.settings import LEVEL
 
 PLANE = 2
@@ -29,8 +29,8 @@ READ, SPACE = 5, 3
 Two columns have two straight axes, and groups around each other part on the third curved one.
 """
 
-PERMUTATIONS, ENOUGH = 199, 10
-"""Permutations of a test, and exceedances after which it ends."""
+ENOUGH = 10
+"""Exceedances after which a test ends."""
 
 FACTORS = 10
 """Factors whose groups are sought, the first ones."""
@@ -237,7 +237,7 @@ def evidence_of(
         F[:, :PLANE],
         G[:, :PLANE],
         sample_weight=None if np.ptp(w) == 0 else w,
-        permutations=PERMUTATIONS,
+        permutations=PERMUTATIONS_UNASKED,
         stop_after=ENOUGH,
         random_state=random_state,
         threads=1,
@@ -341,7 +341,7 @@ def _separations(  # noqa: PLR0913  (as above)
         most = min(max(F.shape[1], G.shape[1]), len(levels) - 1)
         ours, theirs, weights = F[known], G[known], w[known]
         eta2 = correlation_ratios(theirs, places, weights)
-        draws = Resampling(PERMUTATIONS, seed, stop_after=ENOUGH, threads=1)
+        draws = Resampling(PERMUTATIONS_UNASKED, seed, stop_after=ENOUGH, threads=1)
 
         def statistic(
             r: int,

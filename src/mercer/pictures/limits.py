@@ -28,6 +28,9 @@ class Limits:
     cells: int = 120
     """Cells of a density on each side."""
 
+    levels: int = 14
+    """Steps of a scale between which contours have lines."""
+
     shapes: int = 2_000
     """Points drawn as shapes of an SVG; more become one image in it, which is smaller."""
 
