@@ -649,6 +649,13 @@ def square_matrix(values: Any, name: str) -> Array:
     return a
 
 
+ASYMMETRY = 1e-8
+"""Beyond this, relative to the largest entry, two entries that should be conjugate are not."""
+
+ASYMMETRY_OF_FORMULAS = 1e-12
+"""The same of values that one formula gave: they differ by rounding, thousands of times less."""
+
+
 def worst_asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:
     """Return the largest |K_ij - conj K_ji| relative to the largest entry, and where it is."""
     largest = float(np.max(np.abs(matrix), initial=0.0))

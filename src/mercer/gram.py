@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mercer.check import (
+    ASYMMETRY,
     Array,
     Checked,
     Points,
@@ -25,7 +26,6 @@ from mercer.engines.limits import Limits
 from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.given import MOST_ASYMMETRY
 from mercer.kernels.point_pairs import BOTH_WAYS
 from mercer.kernels.statements import gamma
 from mercer.operators import CentredSource, multiply
@@ -251,7 +251,7 @@ class Gram(Shown):
     def _refuse_asymmetric(self, values: Array, first: int) -> None:
         """Refuse a function that is not a kernel; those with a proof are symmetric by theorem."""
         asymmetry, (i, j) = worst_asymmetry(finite(values, self.kernel))
-        if asymmetry > MOST_ASYMMETRY:
+        if asymmetry > ASYMMETRY:
             raise InvalidInput(
                 f"{self.kernel} is not symmetric, or not the same at every call: for points "
                 f"{first + i} and {first + j} it is {values[i, j]:.6g}, the other way round "

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 import numpy as np
 
 from mercer.check import (
+    EPSILON,
     Array,
     Points,
     chunks,
@@ -32,6 +33,9 @@ from mercer.engines.limits import Limits
 from mercer.engines.tiles import Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
+
+ENTRY_ROUNDING = 4.0 * EPSILON
+"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 CENTRED_ROWS = 512
 """Rows of a factor that are centred at a time, while they are in the cache."""

@@ -22,7 +22,7 @@ imread = pytest.importorskip("matplotlib.image").imread
 def luminance(rgb: Array) -> Array:
     """Return the relative luminance of colours between 0 and 1, as WCAG 2 defines it."""
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return linear @ np.array([0.2126, 0.7152, 0.0722])
+    return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(a: Array, b: Array) -> Array:
@@ -94,7 +94,7 @@ def lightness(rgb: Array) -> Array:
     cones = np.array(
         [[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]]
     )
-    return np.cbrt(linear @ cones.T) @ np.array([0.21045, 0.79362, -0.00407])
+    return np.asarray(np.cbrt(linear @ cones.T) @ np.array([0.21045, 0.79362, -0.00407]))
 
 
 def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(

@@ -190,7 +190,7 @@ def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: A
     ):
         seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
         change(seen)
-        assert "no WebGL" in seen.page.inner_text("#doubts")
+        assert "no WebGL" in seen.page.text_content("#doubts")
 
 
 def test_a_column_that_is_left_out_says_why(browser: Any) -> None:
@@ -246,23 +246,62 @@ def test_among_many_points_groups_can_be_told_apart(browser: Any) -> None:
         assert seen.ask("mercer.opacity(10 ** 6, 2, [0, 0, 400, 400])") == 0.12
 
 
-def test_doubts_that_have_no_room_fade_and_open(browser: Any, tmp_path: Path) -> None:
+def test_doubts_take_one_line_and_unfold_over_the_maps_which_stay(
+    browser: Any, tmp_path: Path
+) -> None:
     rows = (f"w{i},{'' if i % 6 == 2 else i % 5},{i * i % 7},{i * 3 % 11}" for i in range(25))
     path = tmp_path / "gaps.csv"
     path.write_text("who,x,y,z\n" + "\n".join(rows))
     with served(of_file(str(path))) as it, visit(browser, it) as seen:
-        place = seen.page.locator("#doubts")
-        assert place.locator("li").count() > 2
-        assert "more" in (place.get_attribute("class") or "").split()
-        low = place.bounding_box()["height"]
-        place.click(position={"x": 5, "y": 5})
+        place, more = seen.page.locator("#doubts"), seen.page.locator("#more-doubts")
+        count = place.locator("li").count()
+        assert count > 2
+        assert place.locator("li:visible").count() == 1
+        assert place.get_by_role("button", name="Leave out rows").is_visible()
+        assert more.inner_text() == f"{count - 1} more"
+        low, top = place.bounding_box()["height"], seen.page.locator("#maps").bounding_box()["y"]
+        more.click()
+        assert place.locator("li:visible").count() == count
         assert place.bounding_box()["height"] > low
+        assert seen.page.locator("#maps").bounding_box()["y"] == top
+        seen.page.keyboard.press("Escape")
+        assert place.bounding_box()["height"] == low
+        more.click()
+        seen.page.mouse.click(*(seen.page.viewport_size[side] - 20 for side in ("width", "height")))
+        assert place.bounding_box()["height"] == low
         seen.page.set_viewport_size({"width": 960, "height": 900})
         hint = seen.page.locator("#selection").bounding_box()
         title = seen.page.locator("#figure-plane-1-2 h3").bounding_box()
         assert hint["y"] + hint["height"] <= title["y"]
         inside = "(it) => it.scrollHeight <= it.clientHeight"
         assert seen.page.locator("#selection").evaluate(inside)
+
+
+def test_where_there_is_no_doubt_the_maps_stand_where_they_do_with_one(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(9, 3)) * [1.0, 2.0, 4.0]
+    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
+        top = seen.page.locator("#maps").bounding_box()["y"]
+        seen.ask("mercer.doubts([])")
+        assert (
+            seen.page.locator("#doubts").inner_text() == "The checks found nothing that misleads."
+        )
+        assert seen.page.locator("#more-doubts").is_hidden()
+        assert seen.page.locator("#maps").bounding_box()["y"] == top
+
+
+def test_a_long_list_of_names_in_a_doubt_unfolds(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    rows = (f"person {i % 7},{('red', 'blue', 'green')[i % 3]},town {i % 4}" for i in range(14))
+    path.write_text("who,team,town\n" + "\n".join(rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        told = seen.page.locator("#doubts li", has_text="too few for an ellipse")
+        said = '"person 0", "person 1", "person 2" and 4 more of "who" have fewer than 3'
+        assert told.text_content().startswith(said)
+        seen.page.click("#more-doubts")
+        told.get_by_role("button", name="and 4 more").click()
+        every = ", ".join(f'"person {i}"' for i in range(6)) + ' and "person 6" of "who" have'
+        assert told.inner_text().startswith(every)
+        assert told.bounding_box()["height"] > 30
 
 
 TOOLS = """() => [...document.querySelectorAll("#maps .toolbar")]

@@ -32,6 +32,7 @@ from mercer.pictures.scene import (
     Sheet,
     Texts,
 )
+from mercer.reading import Variables
 from tests.browser import Visit, visit
 
 UNIT = Axis("side", (0.0, 1.0))
@@ -79,6 +80,13 @@ def described() -> dict[str, Panel | Sheet]:
     x, y = full[::90].T
     many = Labels(x, y, ("word",) * 40, ("#000000",) * 40, covers=True)
     found["full"] = Panel((Markers(*full.T), many), UNIT, UNIT, title="full")
+    turns = np.concatenate([np.linspace(-0.7, 0.1, 12), [1.2, 1.22, 2.0, 3.0]])
+    tips = (0.9 * np.column_stack([np.cos(turns), np.sin(turns)])) * rng.uniform(0.8, 1.0, (16, 1))
+    called = tuple(f"a variable, number {i}" for i in range(16))
+    found["bundle"] = pictures.variables.describe(Variables(tips, called, np.ones(2)))
+    lone = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    long = ("an individual of a long name, 1", "another of a long name as well")
+    found["long"] = pictures.individuals.describe(lone, names=long)
     return found
 
 
@@ -200,6 +208,30 @@ def test_names_in_a_dense_cloud_stand_beside_it_at_the_end_of_lines(seen: Visit)
         assert not ((points > [left, top]) & (points < [right, bottom])).all(axis=1).any()
     assert seen.page.locator(f"{drawn('dense')} .labels line").count() == 3
     assert seen.texts(f"{drawn('dense')} .unnamed") == []
+
+
+def test_a_name_is_nearest_to_its_own_arrow_or_at_the_end_of_a_line(seen: Visit) -> None:
+    words = seen.ask(
+        f"""[...document.querySelectorAll("{drawn("bundle")} .labels > g")].map((one) => [
+            one.textContent, one.room, Boolean(one.querySelector("line"))])"""
+    )
+    bundle = frame("bundle")
+    tips = np.array(seen.ask(f"{bundle}.hits.map((h) => [h.u, h.v])"))
+    called = seen.ask(f"{bundle}.hits.map((h) => {bundle}.nameOf(h.mark, h.i))")
+    assert len(words) >= 10
+    assert {is_led for *_, is_led in words} == {True, False}
+    for name, (left, top, right, bottom), is_led in words:
+        gaps = np.hypot(*(tips - np.clip(tips, [left, top], [right, bottom])).T)
+        own = called.index(name)
+        others = np.delete(gaps, own)
+        assert others.min() > (6.0 if is_led else gaps[own])
+
+
+def test_a_long_name_is_whole_where_there_is_room(seen: Visit) -> None:
+    whole = {"an individual of a long name, 1", "another of a long name as well"}
+    assert set(seen.texts(f"{drawn('long')} .labels text")) == whole
+    found = set(seen.texts(f"{drawn('bundle')} .labels text"))
+    assert found & {"a variable, number 0", "a variable, number 1"}
 
 
 def test_names_without_room_are_counted(seen: Visit) -> None:

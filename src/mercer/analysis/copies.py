@@ -81,8 +81,8 @@ def doubt_of_classes(cut: Mapping[str, str]) -> Doubt:
     pairs = listing([f'"{name:.80}" of "{cut[name]:.80}"' for name in names], NAMED)
     text = (
         f"the classes {pairs} are intervals of that number, which says the same more finely, so "
-        f"{'they were' if one else 'all these were'} set aside and nothing counts twice; {other} lets "
-        f"{'them' if one else 'all'} shape the axes too"
+        f"{'they were' if one else 'all these were'} set aside and nothing counts twice; {other} "
+        f"lets {'them' if one else 'all'} shape the axes too"
     )
     return Doubt("copies", text, names[0] if one else "table", other)
 

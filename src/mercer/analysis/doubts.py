@@ -27,8 +27,11 @@ OF_LEVELS, NEARLY = 2 / 3, 0.8
 BENT = 2 / 3
 """The share of an axis that a parabola in the first one explains, from which on it is an arch."""
 
-RARE, OF_RARE, NAMED = 0.05, 1 / 8, 3
-"""Rare levels: their share of individuals, what they make of an axis that is told, and how many."""
+RARE, OF_RARE = 0.05, 1 / 8
+"""Rare levels: their share of individuals, and what they make of an axis that is told."""
+
+NAMED = 3
+"""Levels that a text names before it only counts."""
 
 FAR, NEAR = 0.1, 0.95
 """Normalised kernel values: nine pairs of ten below the first are far, above the second near."""
@@ -47,7 +50,8 @@ class Doubt(Shown):
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
     missing, counts, codes, words, weights, samples, size, total, copies, rare. ``where`` names
     the axis, column or individual, ``advice`` what helps, ``map`` the straight or the curved map
-    where it is seen on one, and ``brief`` what is seen there in few words.
+    where it is seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every
+    name of a list of which the text gives the first three and counts the others.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -58,6 +62,7 @@ class Doubt(Shown):
     advice: Advice | None = None
     map: str = ""
     brief: str = ""
+    listed: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return f"Doubt ({self.kind}): {self.text}"
@@ -194,7 +199,7 @@ def of_rare_levels(found: Any, counted: int | None = None) -> Iterator[Doubt]:
         f"{percent(float(shares[:, k].sum()))} of axis {k + 1}, as what is rare lies far out; "
         f"{other} {'leaves out such rows' if is_gap else 'keeps this column out of the axes'}"
     )
-    yield Doubt("rare", text, column, other, "straight")
+    yield Doubt("rare", text, column, other, "straight", listed=tuple(named))
 
 
 def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
@@ -320,12 +325,13 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
     counts = Counter(str(v) for v in column.values.tolist() if v is not None and v != MISSING_LEVEL)
     few = sorted(level for level, count in counts.items() if count < ELLIPSE)
     if few:
-        have = "has" if len(few) == 1 else "have"
+        have, named = "has" if len(few) == 1 else "have", [quote_names([name]) for name in few]
         yield Doubt(
             "ellipses",
-            f'{quote_names(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
-            "few for an ellipse",
+            f'{listing(named, NAMED)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, '
+            "too few for an ellipse",
             column.name,
+            listed=tuple(named),
         )
 
 

@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 from mercer.analysis.separation import (
     ENOUGH,
     GAIN,
-    PERMUTATIONS,
     PLANE,
     READ,
     Separation,
@@ -25,6 +24,7 @@ from mercer.data.table import Column
 from mercer.display import Shown, percent
 from mercer.kernels.vectors import Linear
 from mercer.reading.links import Scores
+from mercer.resampling import PERMUTATIONS_UNASKED
 from mercer.settings import LEVEL
 
 SPACE = 3
@@ -204,7 +204,7 @@ def evidence_of(
         F[:, :PLANE],
         G[:, :PLANE],
         sample_weight=None if np.ptp(w) == 0 else w,
-        permutations=PERMUTATIONS,
+        permutations=PERMUTATIONS_UNASKED,
         stop_after=ENOUGH,
         random_state=random_state,
         threads=1,

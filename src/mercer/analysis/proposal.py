@@ -45,7 +45,7 @@ from mercer.check import Array, worst_asymmetry
 from mercer.data.files import read
 from mercer.data.frames import rows as as_rows
 from mercer.data.imputation import Imputation
-from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
+from mercer.data.matrices import WRITTEN_ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names
@@ -256,7 +256,9 @@ def _read(data: Any, missing: Any) -> Table | SquareMatrix | Sequences:
 def _is_of_pairs(values: Array) -> bool:
     """Whether an array is symmetric, as tables by chance are not."""
     is_square = values.ndim == 2 and values.shape[0] == values.shape[1] > 2
-    return is_square and values.dtype.kind in "iuf" and worst_asymmetry(values)[0] <= ASYMMETRY
+    return (
+        is_square and values.dtype.kind in "iuf" and worst_asymmetry(values)[0] <= WRITTEN_ASYMMETRY
+    )
 
 
 def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal:

@@ -13,7 +13,7 @@ from mercer.data.table import Column
 from mercer.display import Shown, percent
 from mercer.reading.describe import trace_p_value
 from mercer.reading.links import Scores
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS_UNASKED, Resampling
 from mercer.settings import LEVEL
 
 READ = 5
@@ -22,8 +22,8 @@ READ = 5
 PLANE = 2
 """Axes of the maps that are drawn, and compared."""
 
-PERMUTATIONS, ENOUGH = 199, 10
-"""Permutations of a test, and exceedances after which it ends."""
+ENOUGH = 10
+"""Exceedances after which a test ends."""
 
 FACTORS = 10
 """Factors whose groups are sought, the first ones."""
@@ -118,7 +118,7 @@ def _separations(  # noqa: PLR0913  (as above)
 def _parted(F: Array, places: Array, weights: Array, seed: int, number: int) -> tuple[float, Array]:
     """Return how well groups part on each axis, and with what chance if they were shuffled."""
     shares = correlation_ratios(F, places, weights)
-    draws = Resampling(PERMUTATIONS, seed, stop_after=ENOUGH, threads=1)
+    draws = Resampling(PERMUTATIONS_UNASKED, seed, stop_after=ENOUGH, threads=1)
 
     def statistic(r: int) -> float:
         order = draws.generator(number, r).permutation(len(places))

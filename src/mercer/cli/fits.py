@@ -219,7 +219,8 @@ def _options(args: Namespace, method: str) -> dict[str, Any]:
 def begin_fit(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
     args.reads_rows = True  # factors alone are a table too
-    found = asked_analysis(args, data_of(args, talk))
+    data = data_of(args, talk)
+    found = carry_out(lambda: asked_analysis(args, data), talk, Line("choosing"))
     args.counted = None if found.proposal is None else found.proposal.counted  # for studies
     if not args.dry_run:
         found.tell(talk)
@@ -272,8 +273,12 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
 
 def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     """Return the choice of an analysis as programs read it."""
-    if found.proposal is None:
-        return {"analysis": found.analysis, "weights": None, "scaled": False}
+    if found.proposal is None:  # strings and sets: one kernel, and columns only beside them
+        about = getattr(found.data.points, "about", None)
+        nothing: dict[str, Any] = {"active": [], "ignored": [], "columns": [], "doubts": []}
+        beside = [] if about is None else list(about.names)
+        named = {"analysis": found.analysis, "weights": None, "scaled": False, "named_by": None}
+        return {**named, **nothing, "supplementary": beside}
     proposal = found.proposal
     value: dict[str, Any] = {
         "analysis": proposal.analysis,

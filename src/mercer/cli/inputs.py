@@ -19,6 +19,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.errors import Misused, quote
 from mercer.cli.output import Talk
+from mercer.cli.progress import carry_out
 from mercer.data.dialect import is_number
 from mercer.data.files import read
 from mercer.data.frames import row_names
@@ -36,6 +37,7 @@ from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import WORD
 from mercer.kernels.tables import columns_read
+from mercer.progress import Line
 from mercer.settings import memory_bytes
 
 STDIN = "-"
@@ -200,7 +202,9 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     limit = memory_bytes(args.memory) or MEMORY
     with file_or_example(args.data, talk, limit) as path:
         try:
-            found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
+            found: Any = _followed(
+                talk, path, cast(Any, args.form), memory=limit, **as_written(args)
+            )
         except UnevenRows:
             if args.form != "auto" or not _are_lines(path):
                 raise
@@ -234,6 +238,12 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         if not is_known:
             (talk.say if is_said else talk.detail)(f"{args.data}: {note}")
     return data
+
+
+def _followed(talk: Talk, *given: Any, **named: Any) -> Any:
+    """Return what `read` returns; a large file is followed, and can be left."""
+    progress = Line("reading")
+    return carry_out(lambda: read(*given, progress=progress, **named), talk, progress)
 
 
 def data_of_columns(

@@ -26,8 +26,9 @@ from mercer.cli.progress import carry_out
 from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.raw_files import kind_of, regular
 from mercer.datasets.examples import is_example
-from mercer.dimension.choose import UNASKED, affordable_permutations
+from mercer.dimension.choose import affordable_permutations
 from mercer.progress import Line
+from mercer.resampling import PERMUTATIONS_UNASKED
 from mercer.settings import memory_bytes
 from mercer.store import about, load
 
@@ -156,9 +157,10 @@ def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
         return int(args.permutations)
     count, seconds = affordable_permutations(model)
     if count == 0:
+        usual = PERMUTATIONS_UNASKED
         talk.warn(
-            f"Horn's test is left out: {UNASKED} permutations of {len(model.individuals_)} "
-            f"individuals take about {seconds:.0f} s. --permutations {UNASKED} asks for them"
+            f"Horn's test is left out: {usual} permutations of {len(model.individuals_)} "
+            f"individuals take about {seconds:.0f} s. --permutations {usual} asks for them"
         )
     return count
 

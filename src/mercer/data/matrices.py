@@ -14,7 +14,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput
 from mercer.points import read_only
 
-ASYMMETRY = 1e-6
+WRITTEN_ASYMMETRY = 1e-6
 """What rounding to printed digits leaves of symmetry, relative to the largest entry."""
 
 
@@ -80,7 +80,7 @@ def _are_distances(values: Array) -> bool:
 
 
 def _is_symmetric(values: Array) -> bool:
-    return bool(np.isfinite(values).all()) and worst_asymmetry(values)[0] <= ASYMMETRY
+    return bool(np.isfinite(values).all()) and worst_asymmetry(values)[0] <= WRITTEN_ASYMMETRY
 
 
 def with_labels(table: Table) -> Table:
@@ -167,7 +167,7 @@ def as_square(table: Table) -> SquareMatrix:
     if not np.isfinite(values).all():
         raise _not_known(values, names)
     gap, (i, j) = worst_asymmetry(values)
-    if gap > ASYMMETRY:
+    if gap > WRITTEN_ASYMMETRY:
         raise InvalidInput(
             f'the matrix is not symmetric: ("{names[i]}", "{names[j]}") is {values[i, j]:g} and '
             f'("{names[j]}", "{names[i]}") is {values[j, i]:g}'

@@ -14,11 +14,11 @@ from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
-from mercer.resampling import PERMUTATIONS
+from mercer.resampling import PERMUTATIONS, PERMUTATIONS_UNASKED
 from mercer.settings import LEVEL, RandomState, number, spelled
 
-UNASKED, PATIENCE = 199, 60.0
-"""Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
+PATIENCE = 60.0
+"""Seconds that the permutations of Horn's test may take where no number is asked for."""
 
 RISK, DECIDED = 1e-3, 256
 """The risk of another decision with which Horn's test ends early on pages and the command line, and
@@ -147,9 +147,9 @@ def affordable_permutations(model: Any) -> tuple[int, float]:
     199
     """
     seconds = seconds_of_permutations(
-        model, len(model.individuals_), getattr(model, "n_features_in_", 0), UNASKED
+        model, len(model.individuals_), getattr(model, "n_features_in_", 0), PERMUTATIONS_UNASKED
     )
-    return (UNASKED if seconds <= PATIENCE else 0), seconds
+    return (PERMUTATIONS_UNASKED if seconds <= PATIENCE else 0), seconds
 
 
 def seconds_of_permutations(model: Any, n: int, d: int, count: int) -> float:

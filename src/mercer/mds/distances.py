@@ -10,7 +10,16 @@ from scipy.sparse import issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
+from mercer.check import (
+    ASYMMETRY,
+    EPSILON,
+    Array,
+    Points,
+    chunks,
+    finite,
+    power_of_two,
+    refuse_non_finite,
+)
 from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
 from mercer.engines.cpu import engine_in_use
@@ -18,7 +27,7 @@ from mercer.engines.limits import Limits as EngineLimits
 from mercer.engines.tiles import Rounding
 from mercer.errors import InvalidInput, Row
 from mercer.estimator import column_names, numbers_of, register
-from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
+from mercer.kernels.definite import SINGLE_ASYMMETRY
 from mercer.kernels.dissimilarities import METRICS as NAMED
 from mercer.kernels.dissimilarities import read_rows
 from mercer.kernels.statements import gamma

@@ -28,6 +28,9 @@ class Limits:
     cells: int = 120
     """Cells of a density on each side."""
 
+    levels: int = 14
+    """Steps of a scale between which contours have lines."""
+
     shapes: int = 2_000
     """Points drawn as shapes of an SVG; more become one image in it, which is smaller."""
 
@@ -68,7 +71,10 @@ class Limits:
     """The ratio of ranges beyond which axes of one unit would flatten a plane to a line."""
 
     letters: int = 24
-    """Letters of a name beside a point; longer ones are cut, on pages where no room is."""
+    """Letters of a name beside a point; longer ones are cut where there is no room for more."""
+
+    long_letters: int = 48
+    """Letters of a name beside a point where there is."""
 
     legend: int = 24
     """Groups that the legend of a page lists."""

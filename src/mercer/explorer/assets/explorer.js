@@ -529,6 +529,7 @@ mercer.startExplorer = async () => {
   mercer.setTheme(theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   mercer.arrange();
   mercer.hearExplorer();
+  mercer.hearDoubts();
   mercer.hearRail();
   const known = mercer.keptIn("sessionStorage", "mercer-visitor");
   explorer.visitor = known && (await mercer.isAlone(known)) ? known : null;

@@ -3,6 +3,7 @@
 
 import { mercer } from "./text.js";
 import "./marks.js";
+import "./names.js";
 import "./crowd.js";
 import "./frame.js";
 import "./space.js";
