@@ -225,7 +225,7 @@ def test_a_standard_page_is_short_dark_where_the_reader_is_and_saved_light(
     with visit(browser, path) as seen:
         assert seen.ask("document.documentElement.scrollHeight") < 4_000
         ground = "document.querySelector('#figure-curved .ground').getAttribute('fill')"
-        assert seen.ask(ground) == "#fff"
+        assert seen.ask(ground) == "#ffffff"
         seen.page.emulate_media(color_scheme="dark")
         seen.page.wait_for_selector("#figure-curved .ground[fill='#151a21']")
         assert seen.ask(ground) == "#151a21"

@@ -36,12 +36,16 @@ from mercer.spectrum import Limits
 WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
 """Methods whose individuals have weights, and supplementary ones beside them."""
 
+CURVED = ("pca", "mca", "famd", "ca")
+"""Straight methods, beside whose map a curved one is drawn."""
+
 HEEDED: Mapping[str, tuple[str, ...]] = {
     "kernel": ("kpca",),
     "scale": ("kpca", "pca", "famd"),
     "nystrom": ("kpca",),
     "exact": ("kpca", "mds"),
-    "curved": ("pca", "mca", "famd", "ca"),
+    "curved": CURVED,
+    "curved_exact": CURVED,
     "tol": ("kpca", "mds"),
     "correction": ("mds",),
     "distance": ("mds", "stress"),
@@ -248,7 +252,12 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     kernel = None if asked_for is None else as_kernel(asked_for)
     whole = carry_out(
         lambda: complete_analysis(
-            proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
+            proposal,
+            found.model,
+            weights=data.weights,
+            random_state=args.seed,
+            kernel=kernel,
+            is_exact=getattr(args, "curved_exact", False),
         ),
         talk,
         Line("comparing"),
