@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mercer.analysis.copies import classes_of_numbers
 from mercer.data.graphs import GRAPHS
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
@@ -95,7 +96,9 @@ def command_of(source: Source, state: State) -> str:
     add("--factor", *(n for n, r in found.roles.items() if r == Role.FACTOR.value))
     if found.colour is not None:
         add("--colour", found.colour)
-    add("--active", *(n for n in given.get("active", ()) if is_number(source.data, n)))
+    cut = classes_of_numbers(source.data) if isinstance(source.data, Table) else {}
+    active = given.get("active", ())
+    add("--active", *(n for n in active if is_number(source.data, n) or n in cut))
     add("--sup-cols", *given.get("supplementary", ()))
     add("--drop", *state.chosen("ignored"))
     add("--id", *state.chosen("name")[:1])
