@@ -17,7 +17,8 @@ from sklearn.datasets import load_digits
 
 import mercer as mc
 from mercer.check import Array
-from mercer.dimension.column_permutations import Drawn, has_shuffled
+from mercer.dimension import column_permutations
+from mercer.dimension.column_permutations import Drawn, _compiled_shuffle, has_shuffled
 from mercer.dimension.horn import Measure, first_failure
 from mercer.dimension.limits import Limits
 from mercer.dimension.permuted_data import linear_subject
@@ -774,6 +775,25 @@ def test_a_scree_says_in_words_where_it_stops_and_what_it_misses() -> None:
 
 def test_one_second_difference_is_spoken_of_as_one() -> None:
     assert "the second difference is positive" in by_scree(np.array([4.0, 2.0, 1.0]), 9.0).evidence
+
+
+def test_shuffles_are_compiled_where_a_process_makes_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, compiled = np.arange(12.0).reshape(3, 4), []
+
+    def note(bits: Any, columns: Any, out: Any) -> bool:
+        compiled.append(columns.size)
+        return False
+
+    monkeypatch.setattr(column_permutations, "has_shuffled", note)
+    monkeypatch.setattr(column_permutations, "LOADING_PAYS", 8 * table.size)
+    monkeypatch.setattr(column_permutations.Shuffled, "entries", 0)
+    _compiled_shuffle.cache_clear()  # of tests before this one
+    for _ in range(2):  # five tables are few, ten are not
+        for r in range(5):
+            Drawn(5, seed=0).apply(r, table, np.empty_like(table))
+    assert len(compiled) == 5
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (3, 2), (50, 24), (7, 33), (3, 2000)])

@@ -182,6 +182,28 @@ def test_titles_beside_the_maps_have_a_line_and_numbers_stand_on_their_own_bars(
         assert seen.ask("mercer.pictures.function.frames[0].x.ticks.length") > 1
 
 
+def test_members_of_a_class_are_seen_on_the_maps_and_selected(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        lines = page.locator(".classes tr.members")
+        assert lines.count() == page.locator(".classes tr[data-class]").count() > 1
+        typical = lines.first.locator("div", has_text="most typical").get_by_role("button")
+        name = typical.first.inner_text()
+        assert name in seen.ask("mercer.page.people.names")
+        typical.first.hover()
+        assert seen.ask("mercer.page.people.names[mercer.page.pointed]") == name
+        page.wait_for_selector(f"#card:has-text('{name}')", timeout=PATIENCE)
+        typical.first.click()
+        assert seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])") == [name]
+        assert page.locator("#table tbody tr").all_inner_texts()[0].startswith(name)
+        # They are of the class whose line stands above; Ctrl takes another beside the first.
+        typical.nth(1).click(modifiers=["Control"])
+        label = page.locator(".classes tr[data-class]").first.get_attribute("data-class")
+        cells = "mercer.sheets.individuals.columns.find((c) => c.name === 'class').of"
+        found = seen.ask(f"mercer.page.selected.map((i) => {cells}(i))")
+        assert found == [f"class {label}"] * 2
+
+
 def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:
     x = np.random.default_rng(0).normal(size=(1_600, 3))
     with (

@@ -29,6 +29,7 @@ from mercer.page.sentences import dimension
 from mercer.page.subject import subject_of
 from mercer.page.write import render_page
 from mercer.pictures.clouds import density
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
 from tests.hostile import HOSTILE
 from tests.references import reference
@@ -726,6 +727,45 @@ def test_formulas_hold_the_numbers_and_brackets_of_the_kernel() -> None:
 def test_every_column_can_colour_and_so_can_the_classes(value: Value) -> None:
     names = [colour["name"] for colour in value["individuals"]["colours"]]
     assert set(decathlon().active) | {"Rank", "Points", "Competition", "class"} == set(names)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 90)
+    many = {
+        f"q{j}": np.array([f"{j}{k}" for k in (kind + rng.integers(0, 2, 90)) % 4])
+        for j in range(9)
+    }
+    model = mc.MCA().fit(many)
+    made = describe(model, choices={})
+    count = len(model.categories_)
+    assert count > LIMITS.map_categories
+    (among,) = (m for m in marks_of(made, "plane-1-2", Markers) if m.name == "categories")
+    assert len(among.x) == LIMITS.crowded_categories
+    said = f"Here are the {LIMITS.crowded_categories} of {count} that the plane shows best"
+    assert any(said in note for note in made["panels"]["plane-1-2"].notes)
+    (alone,) = marks_of(made, "categories", Markers)
+    assert len(alone.x) == count
+    assert alone.ids is not None
+    assert alone.ids.of == "categories"
+    page = render_page(made)
+    assert page.index('id="figure-categories"') < page.index('id="figure-contributions-1"')
+    few = describe(mc.MCA().fit({name: many[name] for name in ("q0", "q1")}), choices={})
+    assert "categories" not in few["panels"]
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_the_caption_of_the_curved_map_names_the_marks_that_are_there() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.choice(4, 80, p=[0.4, 0.3, 0.2, 0.1])
+    answers = pd.DataFrame(
+        {name: np.array(list("wxyz"))[np.where(rng.random(80) < 0.3, 0, common)] for name in "abc"}
+    )
+    made = describe(mc.analyse(answers, random_state=0), choices={})
+    assert "diamonds as beside" in made["panels"]["curved"].notes[0]
+    flowers = describe(mc.analyse(iris(), random_state=0), choices={})
+    assert "arrows and diamonds as beside" in flowers["panels"]["curved"].notes[0]
 
 
 def test_classes_are_described_by_what_sets_them_apart() -> None:

@@ -34,6 +34,9 @@ IDENTIFIER = re.compile(
 GAPS = "some of its counts are missing, and profiles need all"
 """Why a column is beside a correspondence analysis."""
 
+CUT = "its classes are intervals of a number, which says the same more finely"
+"""Why a factor is beside an analysis that reads the number."""
+
 COUNTED = "it numbers the rows and measures nothing"
 """What such a column does."""
 

@@ -48,10 +48,10 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size, total, rare. ``where`` names the axis,
-    column or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is
-    seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every name of a
-    list of which the text gives the first three and counts the others.
+    missing, counts, codes, words, weights, samples, size, total, copies, rare. ``where`` names
+    the axis, column or individual, ``advice`` what helps, ``map`` the straight or the curved map
+    where it is seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every
+    name of a list of which the text gives the first three and counts the others.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}

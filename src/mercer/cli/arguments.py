@@ -209,7 +209,7 @@ def add_model(made: Parser) -> None:
         metavar="COL",
         action="append",
         default=[],
-        help="use this column as a variable, though it looks like row numbers",
+        help="use this column as a variable, though it looks like row numbers, dates or codes",
     )
     how = group.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
@@ -250,7 +250,7 @@ def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -
         group.add_argument(
             "--colour",
             metavar="COL",
-            help="the factor that colours individuals (default: the first)",
+            help="the factor that colours individuals (default: what the map separates best)",
         )
         group.add_argument(
             "--sup-cols",

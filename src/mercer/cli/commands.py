@@ -146,6 +146,11 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
         help="kernel of the second map, also with --method (default: a Gaussian of the "
         "median distance)",
     )
+    group.add_argument(
+        "--curved-exact",
+        action="store_true",
+        help="make the second map of all individuals (default: of many, on landmarks)",
+    )
     add_studies(made)
     add_model(made)
     add_reading(made)
@@ -347,6 +352,9 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
     add_own_page(results, "FOLDER-graphs.html")
+    results.add_argument(
+        "--clusters", type=int, metavar="K", help="classes of the page (default: as suggested)"
+    )
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
     add_writing(results)

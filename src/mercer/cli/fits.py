@@ -13,6 +13,7 @@ from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import complete_analysis
 from mercer.analysis.choice import NAMES, standardise_kernel
 from mercer.analysis.columns import Fate
+from mercer.analysis.copies import classes_of_numbers
 from mercer.analysis.doubts import curved_briefs
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
@@ -35,12 +36,16 @@ from mercer.spectrum import Limits
 WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
 """Methods whose individuals have weights, and supplementary ones beside them."""
 
+CURVED = ("pca", "mca", "famd", "ca")
+"""Straight methods, beside whose map a curved one is drawn."""
+
 HEEDED: Mapping[str, tuple[str, ...]] = {
     "kernel": ("kpca",),
     "scale": ("kpca", "pca", "famd"),
     "nystrom": ("kpca",),
     "exact": ("kpca", "mds"),
-    "curved": ("pca", "mca", "famd", "ca"),
+    "curved": CURVED,
+    "curved_exact": CURVED,
     "tol": ("kpca", "mds"),
     "correction": ("mds",),
     "distance": ("mds", "stress"),
@@ -178,10 +183,14 @@ def _with_weights(proposal: Proposal, column: str | None) -> Proposal:
 
 
 def _refuse_labels(active: Iterable[str], table: Table) -> None:
-    """Refuse to make variables of columns that hold no numbers by ``--active``."""
+    """Refuse to make variables of columns that hold no numbers by ``--active``.
+
+    Classes of a number, which are set aside beside it, are made active by their names too.
+    """
+    cut = classes_of_numbers(table) if active else {}
     for name in active:
         role = table.column(name).role
-        if role is not Role.NUMBER:
+        if role is not Role.NUMBER and name not in cut:
             raise Misused(
                 f"--active is for columns of numbers, and {name!r} is a {role.value}; "
                 "--method famd makes factors active"
@@ -243,7 +252,12 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     kernel = None if asked_for is None else as_kernel(asked_for)
     whole = carry_out(
         lambda: complete_analysis(
-            proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
+            proposal,
+            found.model,
+            weights=data.weights,
+            random_state=args.seed,
+            kernel=kernel,
+            is_exact=getattr(args, "curved_exact", False),
         ),
         talk,
         Line("comparing"),

@@ -144,7 +144,7 @@ class Data:
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
         aside = table.supplementary - {*unused, self.weighted_by}
-        beside = [n for n in table.names if n in aside]
+        beside = [n for n in table.names if n in aside and n not in factors]
         parts = [
             f"{self}: {quote_names(n for n in table.names if n in used)}" if used else str(self),
             f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",

@@ -196,8 +196,8 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     first, *others = drawn
     yield first, replace(drawn[first], title=f"Straight map: {method(subject)}")
     beside = map_of(curved, rows, opens, f"Curved map: {method(curved)}")
-    kinds = [{e.of for e in one.elements} for one in (subject, curved)]
-    alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
+    marks = [_marks_among(one) for one in (subject, curved)]
+    alike = f"; {' and '.join(marks[0])} as beside" if marks[0] and marks[0] == marks[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
     if opens != (1, 2)[: curved.axes]:
         said += f" Axes {opens[0]} and {opens[1]}, where it separates the groups best."
@@ -207,6 +207,14 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     yield from ((name, drawn[name]) for name in others if name != "gram")
     if not is_live:
         yield from kernel_pictures(curved, rows)
+
+
+def _marks_among(subject: Subject) -> list[str]:
+    """Return what is drawn among the individuals of a map, as a caption calls it."""
+    kinds = {e.of.removeprefix("supplementary ") for e in subject.elements}
+    kinds -= set() if any(e.of == "variables" for e in subject.elements) else {"variables"}
+    words = {"variables": "arrows", "categories": "diamonds", "columns": "triangles"}
+    return [word for kind, word in words.items() if kind in kinds]
 
 
 def space_value(subject: Subject, rows: Array, opens: Sequence[int] = (1, 2)) -> Value:

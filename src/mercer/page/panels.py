@@ -19,6 +19,7 @@ from mercer.mds import ClassicalMDS
 from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
+from mercer.pictures.categories import categories
 from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.clouds import sample_rows
 from mercer.pictures.colours import colouring_of
@@ -76,6 +77,8 @@ def pictures_of(
     of_numbers = [len(e) for e in subject.elements if e.of == "variables"]
     if of_numbers and (of_numbers[0] > 1 or not made or made[0].of == "variables"):
         yield "circle", _circle(subject)
+    if are_crowded(subject):
+        yield "categories", _categories(subject)
     for name, elements in zip(CONTRIBUTIONS, made, strict=False):
         for k in range(1, min(subject.axes, 2) + 1):
             yield (
@@ -115,6 +118,13 @@ def makers(subject: Subject) -> list[Elements]:
     """Return the elements that make the axes, those that make most of the first one first."""
     made = [e for e in subject.elements if "contrib" in e.measures]
     return sorted(made, key=lambda e: -float(np.nansum(e.measures["contrib"][:, 0])))
+
+
+def are_crowded(subject: Subject) -> bool:
+    """Whether the categories that make the axes are too many to stand among the individuals."""
+    return subject.axes > 1 and any(
+        e.of == "categories" and len(e) > LIMITS.map_categories for e in subject.elements
+    )
 
 
 def rows_to_show(subject: Subject, most: int) -> Array:
@@ -184,14 +194,18 @@ def map_of(
         "rows": rows,
         "title": title,
     }
+    most = LIMITS.crowded_categories if are_crowded(subject) else LIMITS.map_categories
     shown = [e for e in subject.elements if e.of != "supplementary variables"]
     if len(axes) < 2 or not shown:
         panel = individuals.describe(read, **look)
     else:
-        panel = biplot.describe(read, shown, **look)
+        panel = biplot.describe(read, shown, most_points=most, **look)
     kinds = dict.fromkeys(e.of.removeprefix("supplementary ") for e in shown)
     words = MADE | ({"categories": STRETCHED} if isinstance(subject.model, MCA) else {})
     made = [words[kind] for kind in kinds if len(axes) == 2]
+    total = sum(len(e) for e in shown if e.of == "categories")
+    if len(axes) == 2 and total > most:
+        made.append(f"Here are the {most} of {total} that the plane shows best, more are below.")
     notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
     return replace(panel, notes=(*_said(subject, rows), *made, *notes))
 
@@ -257,6 +271,14 @@ def _circle(subject: Subject) -> Panel:
     said = "Correlations with the axes: the longer an arrow, the better the plane shows it."
     more = () if is_linear else (NO_COMBINATIONS,)
     return replace(panel, notes=(said, *more, *panel.notes))
+
+
+def _categories(subject: Subject) -> Panel:
+    """Return the categories without the individuals."""
+    (active,) = (e for e in subject.elements if e.of == "categories")
+    panel = categories.describe(active, spectrum=_shares(subject))
+    placed = STRETCHED if isinstance(subject.model, MCA) else MADE["categories"]
+    return replace(panel, notes=(placed, *panel.notes))
 
 
 def _functions(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:

@@ -453,9 +453,14 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         without.append(2)  # a row is an individual
     for at in without:
         named, rows = named[:at] + named[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
+    shown = {
+        "most typical": [found.members(c)[:MEMBERS] for c in range(1, found.count + 1)],
+        "farthest out": [found.remote(c)[:MEMBERS] for c in range(1, found.count + 1)],
+    }
     return {
         "colour": name_of_classes(subject),
         "sentences": [said, MADE],
+        "members": {how: [rows.tolist() for rows in each] for how, each in shown.items()},
         "sheet": {
             "id": "classes",
             "title": "Classes",

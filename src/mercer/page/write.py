@@ -299,7 +299,7 @@ def following(value: Value) -> dict[str, Value]:
     """Return the pictures that show the axes which a reader chooses: of which map and side."""
     found: dict[str, Value] = {
         name: {"space": "curved" if name == "curved" else "straight"}
-        for name in ("plane-1-2", "circle", "curved")
+        for name in ("plane-1-2", "circle", "categories", "curved")
     }
     found["scree"] = {"space": "straight", "picks": True}
     for kind in CONTRIBUTIONS:

@@ -43,6 +43,9 @@ class Limits:
     map_categories: int = 25
     """Categories, or columns of counts, drawn among individuals."""
 
+    crowded_categories: int = 12
+    """Categories drawn among the individuals of a page that shows all beside."""
+
     outlined: int = 12
     """Groups up to which each has an outline."""
 

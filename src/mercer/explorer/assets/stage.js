@@ -7,7 +7,7 @@ import "./picture.js";
 import "./controls.js";
 import "./doubts.js";
 
-mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
+mercer.SIDE = ["scree", "curved-scree", "circle", "categories", "contributions-1", "contributions-2"];
 
 mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;
 
