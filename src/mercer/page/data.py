@@ -240,10 +240,12 @@ def axes_told(subject: Subject) -> int:
 
 def _places(subject: Subject, rows: Array) -> Value:
     """Return where individuals lie on the axes; cos2 and contributions follow from it."""
+    found = subject.doubtful if len(rows) == len(subject) else None
     return {
         "coordinates": [subject.coordinates[rows, k] for k in range(axes_told(subject))],
         "spreads": [float(s) for s in subject.spreads[: axes_told(subject)]],
         "distances": None if subject.distances is None else subject.distances[rows],
+        "imputed": None if found is None else list(found.moves.T[: axes_told(subject)]),
     }
 
 
