@@ -274,7 +274,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    permutations, _ = affordable_permutations(subject.model)
+    permutations, _ = affordable_permutations(subject.model, subject.counted)
     found: dict[str, Choice] = {}
     for rule in ASKED if permutations else ASKED[:3]:
         try:
@@ -285,6 +285,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
                     rule=rule,
                     permutations=permutations or 1,
                     risk=RISK,
+                    counted=subject.counted,
                     random_state=0,
                     progress=tell,
                 )
