@@ -740,7 +740,7 @@ def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals
     model = mc.MCA().fit(many)
     made = describe(model, choices={})
     count = len(model.categories_)
-    assert count > LIMITS.map_categories
+    assert count > LIMITS.crowded_categories
     (among,) = (m for m in marks_of(made, "plane-1-2", Markers) if m.name == "categories")
     assert len(among.x) == LIMITS.crowded_categories
     said = f"Here are the {LIMITS.crowded_categories} of {count} that the plane shows best"

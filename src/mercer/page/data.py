@@ -240,10 +240,12 @@ def axes_told(subject: Subject) -> int:
 
 def _places(subject: Subject, rows: Array) -> Value:
     """Return where individuals lie on the axes; cos2 and contributions follow from it."""
+    found = subject.doubtful if len(rows) == len(subject) else None
     return {
         "coordinates": [subject.coordinates[rows, k] for k in range(axes_told(subject))],
         "spreads": [float(s) for s in subject.spreads[: axes_told(subject)]],
         "distances": None if subject.distances is None else subject.distances[rows],
+        "imputed": None if found is None else list(found.moves.T[: axes_told(subject)]),
     }
 
 
@@ -272,7 +274,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    permutations, _ = affordable_permutations(subject.model)
+    permutations, _ = affordable_permutations(subject.model, subject.counted)
     found: dict[str, Choice] = {}
     for rule in ASKED if permutations else ASKED[:3]:
         try:
@@ -283,6 +285,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
                     rule=rule,
                     permutations=permutations or 1,
                     risk=RISK,
+                    counted=subject.counted,
                     random_state=0,
                     progress=tell,
                 )
