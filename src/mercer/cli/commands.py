@@ -108,8 +108,20 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     )
     add_writing(group)
     add_studies(made)
+    _add_horn(made)
     add_model(made)
     add_reading(made)
+
+
+def _add_horn(group: Any) -> None:
+    """The test that says on how many axes classes stand, the same for a page and without one."""
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="permutations of Horn's test, by whose axes classes are found; 0 omits it, and takes "
+        "five axes (default: 199 if below a minute)",
+    )
 
 
 def _report(commands: _SubParsersAction[Parser]) -> None:
@@ -121,12 +133,7 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
     group.add_argument("--title", metavar="TEXT", help="title of the page")
     group.add_argument("--open", action="store_true", help="open the page in the browser")
-    group.add_argument(
-        "--permutations",
-        type=int,
-        metavar="R",
-        help="permutations of Horn's test; 0 omits it (default: 199 if below a minute)",
-    )
+    _add_horn(group)
     group.add_argument(
         "--max-mb", type=float, default=LARGEST, metavar="MB", help="page size limit (default: 10)"
     )

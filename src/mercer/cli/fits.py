@@ -446,6 +446,7 @@ def choices_of(model: Any, args: Namespace, talk: Talk, permutations: int) -> di
             "all",
             permutations=permutations,
             risk=RISK,
+            counted=getattr(args, "counted", None),
             random_state=args.seed,
             progress=progress,
             **more,

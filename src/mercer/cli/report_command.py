@@ -157,7 +157,7 @@ def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
     """Return how many permutations Horn's test takes: as asked, or where they are quick."""
     if args.permutations is not None:
         return int(args.permutations)
-    count, seconds = affordable_permutations(model)
+    count, seconds = affordable_permutations(model, getattr(args, "counted", None))
     if count == 0:
         usual = PERMUTATIONS_UNASKED
         talk.warn(

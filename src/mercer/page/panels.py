@@ -16,6 +16,7 @@ from mercer.errors import MercerError
 from mercer.factorial import MCA
 from mercer.kernels.vectors import Linear
 from mercer.mds import ClassicalMDS
+from mercer.page.imputed import with_crosses
 from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
@@ -46,7 +47,10 @@ NO_COMBINATIONS = (
 MADE = {
     "variables": "Arrows point to larger values: correlations with the axes, lengthened to fit.",
     "categories": "Diamonds are categories, each at the mean of the individuals that have it.",
-    "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
+    "columns": (
+        "Triangles are columns: rows that hold more of one than usual lie in its direction from "
+        "the centre. How near a row is to a triangle says nothing."
+    ),
 }
 """How a map with elements is read."""
 
@@ -123,7 +127,7 @@ def makers(subject: Subject) -> list[Elements]:
 def are_crowded(subject: Subject) -> bool:
     """Whether the categories that make the axes are too many to stand among the individuals."""
     return subject.axes > 1 and any(
-        e.of == "categories" and len(e) > LIMITS.map_categories for e in subject.elements
+        e.of == "categories" and len(e) > LIMITS.crowded_categories for e in subject.elements
     )
 
 
@@ -207,7 +211,10 @@ def map_of(
     if len(axes) == 2 and total > most:
         made.append(f"Here are the {most} of {total} that the plane shows best, more are below.")
     notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
-    return replace(panel, notes=(*_said(subject, rows), *made, *notes))
+    panel = replace(panel, notes=(*_said(subject, rows), *made, *notes))
+    if subject.doubtful is None or len(axes) < 2 or len(rows) < len(subject):
+        return panel
+    return with_crosses(panel, subject.doubtful, subject.coordinates, axes, subject.names)
 
 
 def _said(subject: Subject, rows: Array) -> Iterator[str]:

@@ -44,7 +44,7 @@ class Limits:
     """Categories, or columns of counts, drawn among individuals."""
 
     crowded_categories: int = 12
-    """Categories drawn among the individuals of a page that shows all beside."""
+    """Categories that stand among the individuals of a page; of more, these, and all beside."""
 
     outlined: int = 12
     """Groups up to which each has an outline."""

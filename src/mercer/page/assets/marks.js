@@ -141,8 +141,27 @@ mercer.draw.markers = (frame, mark, [us, vs]) => {
   frame.linked.push({ mark, nodes });
 };
 
+// Crosses on individuals whose numbers were put in, on the axes that a reader chose: how far
+// plausible numbers would move them.
+mercer.moves = (mark, { coordinates, imputed }, [i, k]) => {
+  const along = (axis, isOwn) => mark.ids.flatMap((id, j) => {
+    const [at, away] = [coordinates[axis][id], imputed[axis][j]];
+    const own = [at - away, at + away, NaN];
+    return isOwn ? [...own, at, at, NaN] : [at, at, NaN, ...own];
+  });
+  return { ...mark, x: along(i, true), y: along(k, false) };
+};
+
+// Each cross is a shape, which is hidden and faint with the individual that it stands for.
+mercer.draw.crosses = (frame, mark, [us, vs]) => {
+  const group = mercer.shape(frame.layer, "g", { stroke: mercer.toned(mark.colour), "stroke-width": mark.width, fill: "none", class: "crosses" });
+  const part = (list, j) => list.slice(6 * j, 6 * j + 6);
+  const nodes = mark.ids.map((id, j) => mercer.shape(group, "path", { d: mercer.path(part(us, j), part(vs, j)), "data-id": id }));
+  frame.linked.push({ mark: { ...mark, of: "individuals" }, nodes });
+};
+
 mercer.draw.lines = (frame, mark, [us, vs]) =>
-  mercer.shape(frame.layer, "path", {
+  mark.of === "imputed" ? mercer.draw.crosses(frame, mark, [us, vs]) : mercer.shape(frame.layer, "path", {
     d: mercer.path(us, vs),
     stroke: mercer.toned(mark.colour),
     "stroke-width": mark.width,
