@@ -196,6 +196,9 @@ def test_columns_of_counts_with_gaps_are_beside_those_without() -> None:
     assert (fate.name, fate.reason.startswith("some of its counts are missing")) == (name, True)
     assert propose(table, missing="mean", active=[name]).analysis == "pca"
     whole = mc.CA().fit(counts().drop(columns=name))
+    (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "missing"]
+    assert "makes no axis, as the column is supplementary;" in doubt.text
+    assert "drawn as if measured" not in doubt.text
     made = analyse(table, missing="mean", random_state=0).model
     np.testing.assert_allclose(made.inertias_, whole.inertias_, rtol=1e-12)
 
@@ -846,6 +849,10 @@ def test_an_axis_of_size_is_told_from_one_that_opposes_columns() -> None:
     body = pd.DataFrame(size[:, None] + noise, columns=list("abcd"))
     assert "shows overall size" in doubts(body)["size"]
     assert "size" not in doubts(body.assign(d=-body["d"]))
+    half = 0.8 * np.outer(RNG.normal(size=80), np.ones(4)) + RNG.normal(0, 0.6, (80, 4))
+    moderate = pd.DataFrame(half, columns=list("abcd"))  # whose first axis is some two thirds
+    assert "shows overall size" in doubts(moderate)["size"]
+    assert "size" not in doubts(moderate.assign(d=RNG.normal(size=80)))
     assert "size" not in doubts(pd.DataFrame(noise, columns=list("abcd")))
 
 

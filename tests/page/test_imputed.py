@@ -62,11 +62,11 @@ def test_moves_are_those_of_the_model_over_plausible_tables() -> None:
 
 
 def test_who_is_known_from_the_other_columns_hardly_moves() -> None:
-    exact = subject_with(settled(with_holes(with_gaps(0.001)), "pca")).doubtful
+    exact = subject_with(settled(with_holes(with_gaps(0.05)), "pca")).doubtful
     vague = subject_with(settled(with_holes(with_gaps(1.0)), "pca")).doubtful
     assert exact is not None
     assert vague is not None
-    assert np.all(exact.moves[:, 0] < 0.01)
+    assert np.all(exact.moves[:, 0] < 0.1)
     assert np.all(vague.moves[:, 0] > 0.2)
 
 

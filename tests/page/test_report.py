@@ -819,3 +819,25 @@ def test_a_map_says_how_its_categories_are_placed(method: str) -> None:
     else:
         np.testing.assert_allclose(scales, 1.0)
         assert "each at the mean of the individuals that have it" in notes
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_who_was_not_measured_at_all_is_not_called_average() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    x[3], x[7, 0] = np.nan, np.nan
+    table = settled(Table.of({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2]}), "mean")
+    said = describe(mc.analyse(table, random_state=0), choices={})["remarks"]
+    why = "4 lies at the centre, as no value of what makes the axes was measured, so its cos2"
+    assert any(text.startswith(why) for text in said)
+    assert not any("average in all" in text for text in said)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_mean_that_is_nothing_beside_its_column_is_told_as_0() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[:30] += 4.0
+    x = (x - x.mean(axis=0)) / x.std(axis=0) - 1.08e-6
+    found = describe(mc.analyse(x, random_state=0), choices={})
+    told = [row[2] for row in found["sheets"]["classes"]["rows"]]
+    assert any("all 0)" in text for text in told)
+    assert not any("e-0" in text for text in told)

@@ -22,7 +22,7 @@ from mercer.data.assembly import TRANSPOSE, are_samples
 from mercer.data.dialect import is_number
 from mercer.data.missing import MISSING_LEVEL, imputed_spread
 from mercer.data.table import MOST_COLOURS, Column, Role, Table
-from mercer.display import listing
+from mercer.display import listing, spaced
 from mercer.errors import Advice
 
 NAMED = 6
@@ -79,8 +79,9 @@ def samples_doubt(table: Table) -> Iterator[Doubt]:
     """Yield that the columns look like the individuals, as samples beside genes do."""
     if are_samples(table):
         text = (
-            f"the {len(table)} rows are the individuals here, but the columns look like samples: "
-            f"numbers of one kind that rise and fall together; {TRANSPOSE} maps the columns instead"
+            f"the {spaced(len(table))} rows are the individuals here, but the columns look like "
+            "samples: numbers of one kind that rise and fall together; "
+            f"{TRANSPOSE} maps the columns instead"
         )
         yield Doubt("samples", text, "table", TRANSPOSE)
 
@@ -248,6 +249,11 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
         its = sum(numbers.values()) == 1
         what = "1 missing value was" if its else f"{sum(numbers.values())} missing values were"
         measured = f"{'is' if its else 'are'} drawn as if measured{_trust(table)}"
+        if table.supplementary.issuperset(numbers):
+            measured = (
+                f"{'makes' if its else 'make'} no axis, as the "
+                f"{'column is' if len(numbers) == 1 else 'columns are'} supplementary"
+            )
         told.append(f"{what} imputed, in {_where(numbers)}, and {measured}")
     if categories:
         its = sum(categories.values()) == 1

@@ -415,13 +415,27 @@ def _centred(subject: Subject) -> list[str]:
     if subject.distances is None:
         return []
     at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
-    if not len(at):
-        return []
-    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
-    return [
-        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
-        f"{'their' if are else 'its'} cos2 does not exist."
+    unknown = _unmeasured(subject)
+    told = [
+        (at[unknown[at]], "as no value of what makes the axes was measured"),
+        (at[~unknown[at]], "average in all that makes the axes"),
     ]
+    return [
+        f"{listing([clean(subject.names[i]) for i in rows], CENTRED)} "
+        f"{'lie' if len(rows) > 1 else 'lies'} at the centre, {why}, so "
+        f"{'their' if len(rows) > 1 else 'its'} cos2 does not exist."
+        for rows, why in told
+        if len(rows)
+    ]
+
+
+def _unmeasured(subject: Subject) -> Array:
+    """Return which rows hold nothing that makes the axes but what was put in for missing values."""
+    put = {} if subject.table is None else subject.table.imputed
+    if not subject.used or any(name not in put for name in subject.used):
+        return np.zeros(len(subject), bool)
+    found: Array = np.all([put[name] for name in subject.used], axis=0)
+    return found
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:

@@ -47,7 +47,10 @@ NO_COMBINATIONS = (
 MADE = {
     "variables": "Arrows point to larger values: correlations with the axes, lengthened to fit.",
     "categories": "Diamonds are categories, each at the mean of the individuals that have it.",
-    "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
+    "columns": (
+        "Triangles are columns: rows that hold more of one than usual lie in its direction from "
+        "the centre. How near a row is to a triangle says nothing."
+    ),
 }
 """How a map with elements is read."""
 

@@ -393,6 +393,9 @@ MADE = (
 )
 """What classes made from axes do not show."""
 
+NOTHING = 1e-4
+"""A mean below this share of the deviation of its column is told as 0."""
+
 FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
@@ -500,5 +503,7 @@ def _told(subject: Subject, found: Clusters) -> dict[int, str]:
         else:
             way = "high" if v > 0 else "low"
             tell = percent if are_shares and column in numbers else short
+            least = NOTHING * float(np.std(data[column]))  # a mean of 1e-6 says 0 of such a column
+            inside, overall = (0.0 if abs(x) < least else x for x in (inside, overall))
             said.append(f"{name} {way} ({tell(inside)}; all {tell(overall)})")
     return {c: "; ".join(said) or "nothing beyond chance" for c, said in told.items()}
