@@ -218,6 +218,8 @@ mercer.writeNames = (frame, mark, us, found) => {
     const one = mercer.shape(group, "g", { "data-id": mark.ids ? mark.ids[i] : null });
     if (isFar) {
       const [x1, y1, x2, y2] = name.line(box);
+      // Among very many an edge parts the line from them.
+      if (hasDensity || frame.crowd) mercer.shape(one, "line", { x1, y1, x2, y2, stroke: mercer.theme.ground, "stroke-width": 3, opacity: 0.7, class: "edge" });
       mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.9, opacity: 0.8 });
     }
     if (hasDensity || (frame.crowd && !frame.crowd.isFree(box))) mercer.plate(one, box);
@@ -245,7 +247,7 @@ mercer.nameSelected = (frame) => {
   const [names, lines] = [[], [...frame.lines]];
   const round = ({ u, v }, r) => [u - r, v - r, u + r, v + r];
   for (const at of places.values()) if (at) taken.push(round(at, 4)); // none covers a selected point
-  for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
+  for (const hit of frame.hits) if (hit.mark.of !== "individuals") taken.push(round(hit, 6)); // a category, or the tip of an arrow
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
     const h = 13;
