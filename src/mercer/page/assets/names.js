@@ -247,7 +247,7 @@ mercer.nameSelected = (frame) => {
   const [names, lines] = [[], [...frame.lines]];
   const round = ({ u, v }, r) => [u - r, v - r, u + r, v + r];
   for (const at of places.values()) if (at) taken.push(round(at, 4)); // none covers a selected point
-  for (const hit of frame.hits) if (hit.mark.of !== "individuals") taken.push(round(hit, 6)); // a category, or the tip of an arrow
+  for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
     const h = 13;
