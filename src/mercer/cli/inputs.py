@@ -65,8 +65,8 @@ class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
-    ``weighted_by`` is the column of the weights. ``settled`` says what was done where values were
-    missing in the columns that a command uses.
+    ``weighted_by`` is the column of the weights, ``one`` what a row is called. ``settled`` says what
+    was done where values were missing in the columns that a command uses.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Data:
     notes: tuple[str, ...] = ()
     used: tuple[str, ...] | None = None
     weighted_by: str | None = None
+    one: str = "individual"
     settled: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -124,7 +125,7 @@ class Data:
             nouns = {Sequences: "sequence", frozenset: "set"}
             kinds = type(self.points), type(self.points[0])
             return _counted(len(self), next((nouns[k] for k in kinds if k in nouns), "string"))
-        parts = _counted(len(self), "individual"), _counted(self.variables, "variable")
+        parts = _counted(len(self), self.one), _counted(self.variables, "variable")
         return ", ".join(parts)
 
     def told(self) -> str:

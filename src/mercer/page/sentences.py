@@ -32,16 +32,16 @@ LEAST_P = 1e-16
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer: what was done and why, which a page puts last, then what the axes show."""
-    one = subject.one
+    one, present = subject.one, int(np.sum(subject.weights > 0))
     if made is None:
-        done = f"{count_of(len(subject), one)}, {analysis(subject)}."
+        done = f"{count_of(present, one)}, {analysis(subject)}."
         alike = "" if subject.kernel is None else _likeness(subject.kernel)
         sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
-        count = f"{count_of(len(subject), one)}{kernel}"
+        count = f"{count_of(present, one)}{kernel}"
         if subject.counted is not None:
             rows, people = count_of(len(subject), "row"), count_of(subject.counted, one)
             count = f"{rows}, which stand for {people}{kernel}"
