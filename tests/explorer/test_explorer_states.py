@@ -204,6 +204,19 @@ def test_members_of_a_class_are_seen_on_the_maps_and_selected(browser: Any, deca
         assert found == [f"class {label}"] * 2
 
 
+def test_members_of_small_classes_are_all_named_and_of_others_some(browser: Any) -> None:
+    with served(of_example("eurodist")) as it, visit(browser, it) as seen:
+        page = seen.page
+        sizes = [int(text) for text in seen.texts(".classes tr[data-class] td.number")]
+        assert min(sizes) <= 3 < max(sizes)
+        for k, size in enumerate(sizes):
+            line = page.locator(".classes tr.members").nth(k)
+            told = [text.split(" ")[0] for text in line.locator("div").all_text_contents()]
+            assert told == (["members"] if size <= 3 else ["most", "farthest"])
+            named = set(line.get_by_role("button").all_text_contents())
+            assert len(named) == size if size <= 3 else len(named) >= 3
+
+
 def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:
     x = np.random.default_rng(0).normal(size=(1_600, 3))
     with (

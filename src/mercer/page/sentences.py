@@ -114,6 +114,26 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     return [f"{said}: {_chance(horn, count)}{carried}."]
 
 
+def rule_told(choice: Choice) -> str:
+    """Return what a rule found, or in plain words why it cannot be asked of these data.
+
+    >>> words = "not decided: points of type str have no columns to permute: the null. For other"
+    >>> rule_told(Choice("horn", 0, words, False))
+    'it cannot be asked here: strings have no columns to permute'
+    """
+    if choice.n_components or not choice.evidence.startswith(UNDECIDED):
+        return str(choice)
+    why = choice.evidence.removeprefix(UNDECIDED)
+    for advice in (": the null", ". Choose by", ". For other", ". Give"):
+        why = why.partition(advice)[0]
+    why = why.replace("points of type str ", "strings ")
+    return f"it cannot be asked here: {why}"
+
+
+UNDECIDED = "not decided: "
+"""How a choice begins that the data do not allow, before the advice for whoever asked for it."""
+
+
 def _chance(horn: ParallelAnalysis, count: int) -> str:
     """Return what is counted: how many shuffled tables had the first axes as large, and p."""
     k = int(np.argmax(horn.p_values[:count]))

@@ -128,7 +128,7 @@ mercer.classes = (page, value) => {
     const act = () => page.select(codes.flatMap((c, i) => (c === code ? [i] : [])));
     line.addEventListener("click", act);
     line.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), act()));
-    table.append(line, mercer.members(page, value.groups.members, Number(row[0]) - 1));
+    table.append(line, mercer.members(page, value.groups.members, Number(row[0]) - 1, codes.filter((c) => c === code).length));
   }
   const head = mercer.element("tr");
   head.append(...["class", "size", why < 0 ? "" : "what sets it apart"].map((text) => mercer.element("th", text, { scope: "col" })));
@@ -139,15 +139,14 @@ mercer.classes = (page, value) => {
 
 // A few members of a class, the nearest to its centre and the farthest from other classes: whoever
 // points at one sees it on the maps, and a click selects it.
-mercer.members = (page, members, label) => {
+mercer.members = (page, members, label, count) => {
   const line = mercer.element("tr", null, { class: "members" });
   const place = mercer.element("td", null, { colspan: 3 });
   const { names, rows } = page.people;
   const ids = (found) => found.map((row) => (rows ? rows.indexOf(row) : row)).filter((id) => id >= 0);
   const told = Object.entries(members).map(([how, each]) => [how, ids(each[label])]);
-  const [[, first], [, last]] = told;
-  const isWhole = first.every((id) => last.includes(id)); // a class of a few
-  for (const [how, found] of isWhole ? [["members", first]] : told) {
+  const [[, first]] = told;
+  for (const [how, found] of count <= first.length ? [["members", first]] : told) {
     if (!found.length) continue; // of a crowd a sample is shown
     const part = mercer.element("div", `${how} `, { class: "quiet" });
     for (const id of found) {

@@ -525,7 +525,8 @@ mercer.isAlone = (visitor) =>
 
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
-  const theme = mercer.keptIn("localStorage", "mercer-theme");
+  // What a reader chose, or the notebook around it, or the system.
+  const theme = mercer.keptIn("localStorage", "mercer-theme") ?? new URLSearchParams(location.search).get("theme");
   mercer.setTheme(theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   mercer.arrange();
   mercer.hearExplorer();
