@@ -353,6 +353,7 @@ def test_counts_of_combinations_weight_the_rows() -> None:
     (told,) = [doubt.text for doubt in found.doubts if doubt.kind == "weights"]
     assert "and 1 row that was never seen is left out" in told
     assert "from 1 to 70." in found.sentence
+    assert found.sentence.startswith("The table holds 3 factors and a column of frequencies: ")
     names = found.table.row_names
     assert names is not None
     assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows

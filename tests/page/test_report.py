@@ -21,7 +21,7 @@ from scipy.stats import chi2_contingency
 import mercer as mc
 from mercer.data.missing import settled
 from mercer.data.table import Table
-from mercer.datasets import decathlon, eurodist, iris
+from mercer.datasets import decathlon, eurodist, iris, planets
 from mercer.page.data import describe
 from mercer.page.reproduce import called
 from mercer.page.safe_text import LONGEST, PAGE, clean, embed_text, mathml, packed
@@ -30,7 +30,7 @@ from mercer.page.subject import subject_of
 from mercer.page.write import render_page
 from mercer.pictures.clouds import density
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
+from mercer.pictures.scene import Arrows, Field, Labels, Lines, Markers, Panel
 from tests.hostile import HOSTILE
 from tests.references import reference
 
@@ -753,6 +753,32 @@ def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals
     assert page.index('id="figure-categories"') < page.index('id="figure-contributions-1"')
     few = describe(mc.MCA().fit({name: many[name] for name in ("q0", "q1")}), choices={})
     assert "categories" not in few["panels"]
+
+
+def people_named(panel: Panel) -> list[Labels]:
+    marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    return [mark for mark in marks if mark.ids is not None and mark.ids.of == "individuals"]
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_map_of_many_names_the_first_two_of_each_group() -> None:
+    table = planets()
+    assert table.colour is not None
+    assert table.row_names is not None
+    made = describe(mc.analyse(table, random_state=0), choices={})
+    panel = made["panels"]["plane-1-2"]
+    (named,) = people_named(panel)
+    assert len(named.texts) == 10
+    assert [text.split()[0] for text in named.texts[:5]] == list(table.colour.levels)
+    at = mc.PCA(standardize=True).fit(table.matrix()).individuals_.coordinates
+    far = np.hypot(*at[:, :2].T)
+    jupiter = np.flatnonzero(table.colour.values == "Jupiter")
+    first = table.row_names[jupiter[np.argmax(far[jupiter])]]
+    assert named.texts[1] == first
+    assert any("2 of each group" in note for note in panel.notes)
+    athletes = describe(mc.analyse(decathlon(), random_state=0), choices={})["panels"]["plane-1-2"]
+    (names,) = people_named(athletes)
+    assert names.most == LIMITS.labels
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")

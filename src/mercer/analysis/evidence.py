@@ -147,7 +147,7 @@ class Evidence(Shown):
             known = f"; {_on_both(colour)}"
         return (
             f"A curved map, that of a kernel PCA, was drawn as a check and differs ({alike} of 1)"
-            f"{known}: read the straight one first."
+            f"{known}. Read the straight one first."
         )
 
 

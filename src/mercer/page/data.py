@@ -41,6 +41,7 @@ from mercer.page.sentences import (
     method,
     name_of_classes,
     result,
+    rule_told,
 )
 from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, subject_of
 from mercer.pictures.clouds import SHADED
@@ -121,7 +122,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "sheets": {s["id"]: s for s in tables_of(subject, rows, found, _reasons(made))},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
-            "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
+            "rules": [[RULES.get(name, name), rule_told(choice)] for name, choice in found.items()],
             "description": [] if is_long else axes_in_words(subject),
             "groups": None if classes is None else groups_value(subject, classes, clusters),
             "outliers": _outliers(subject),

@@ -32,16 +32,16 @@ LEAST_P = 1e-16
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer: what was done and why, which a page puts last, then what the axes show."""
-    one = subject.one
+    one, present = subject.one, int(np.sum(subject.weights > 0))
     if made is None:
-        done = f"{count_of(len(subject), one)}, {analysis(subject)}."
+        done = f"{count_of(present, one)}, {analysis(subject)}."
         alike = "" if subject.kernel is None else _likeness(subject.kernel)
         sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
-        count = f"{count_of(len(subject), one)}{kernel}"
+        count = f"{count_of(present, one)}{kernel}"
         if subject.counted is not None:
             rows, people = count_of(len(subject), "row"), count_of(subject.counted, one)
             count = f"{rows}, which stand for {people}{kernel}"
@@ -112,6 +112,26 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     if subject.shares is not None and count > 2:
         carried = f"; they carry {percent(float(np.sum(subject.shares[:count])))} of the inertia"
     return [f"{said}: {_chance(horn, count)}{carried}."]
+
+
+def rule_told(choice: Choice) -> str:
+    """Return what a rule found, or in plain words why it cannot be asked of these data.
+
+    >>> words = "not decided: points of type str have no columns to permute: the null. For other"
+    >>> rule_told(Choice("horn", 0, words, False))
+    'it cannot be asked here: strings have no columns to permute'
+    """
+    if choice.n_components or not choice.evidence.startswith(UNDECIDED):
+        return str(choice)
+    why = choice.evidence.removeprefix(UNDECIDED)
+    for advice in (": the null", ". Choose by", ". For other", ". Give"):
+        why = why.partition(advice)[0]
+    why = why.replace("points of type str ", "strings ")
+    return f"it cannot be asked here: {why}"
+
+
+UNDECIDED = "not decided: "
+"""How a choice begins that the data do not allow, before the advice for whoever asked for it."""
 
 
 def _chance(horn: ParallelAnalysis, count: int) -> str:

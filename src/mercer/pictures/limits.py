@@ -19,6 +19,10 @@ class Limits:
     all_named: int = 30
     """Individuals of a page up to which all are named, where there is room."""
 
+    few: int = 100
+    """Individuals of a page up to which those are named that contribute most; of more, two of each
+    group, which tell the groups apart."""
+
     points: int = 10_000
     """Individuals drawn one by one; of more, the density and a sample are shown."""
 
