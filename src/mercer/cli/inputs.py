@@ -65,8 +65,8 @@ class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
-    ``weighted_by`` is the column of the weights, ``one`` what a row is called. ``settled`` says what
-    was done where values were missing in the columns that a command uses.
+    ``weighted_by`` is the column of the weights, ``one`` what a row is called, ``settled`` what was
+    done where values were missing in the columns that a command uses.
     """
 
     name: str
