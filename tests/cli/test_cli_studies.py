@@ -305,6 +305,25 @@ def test_classes_of_rows_that_were_counted_have_sizes_in_individuals(
     assert "the 197 individuals in 11 rows form" in value["groups"]["sentences"][0]
 
 
+def test_a_column_of_frequencies_named_as_weights_counts_individuals_too(
+    run: Any, tmp_path: Path
+) -> None:
+    """With --weights Freq the tests were of 24 rows, and what 2 201 people show was chance."""
+    data = tmp_path / "seen.csv"
+    seen = [300, 90, 20, 700, 50, 80, 10, 400, 0, 200, 90, 30]
+    cells = [f"{s},{d},{i}" for s in "fm" for d in "abc" for i in ("yes", "no")]
+    rows = [f"{cell},{n}\n" for cell, n in zip(cells, seen, strict=True)]
+    data.write_text("sex,dose,ill,Freq\n" + "".join(rows), encoding="utf-8")
+    named = run("fit", data, "--weights", "Freq", "--clusters", 3, "--json").value
+    guessed = run("fit", data, "--clusters", 3, "--json").value
+    assert named["weights"] == guessed["weights"] == "Freq"
+    assert named["clusters"] == guessed["clusters"]
+    assert named["evidence"]["individuals"] == sum(seen)
+    assert named["individuals"] == 11
+    other = run("fit", data, "--weights", "Freq", "--active", "Freq", "--json").value
+    assert other["individuals"] == 12  # a variable too, and so no count
+
+
 def test_the_least_number_of_replicates_is_that_of_the_library(run: Any) -> None:
     (study,) = (study for study in STUDIES if study.flag == "bootstrap")
     assert study.least == FEWEST

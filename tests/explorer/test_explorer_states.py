@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,10 @@ def test_whoever_waits_sees_the_columns_and_places_for_the_maps_and_may_cancel(
     assert page.locator("#family option").count() > 3
     assert page.locator("#maps").bounding_box()["height"] > 200
     assert page.locator("#said").bounding_box()["height"] > 40
+    page.set_viewport_size({"width": SIZE["width"] - 40, "height": SIZE["height"]})
+    page.wait_for_timeout(100)
+    assert page.locator("#doubts").is_hidden()
+    assert page.locator("#more-doubts").is_hidden()
     held.pop().fulfill(status=204)  # as the server answers whoever cancels
     page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
     page.unroute("**/api/analysis")
@@ -215,6 +220,17 @@ def test_members_of_small_classes_are_all_named_and_of_others_some(browser: Any)
             assert told == (["members"] if size <= 3 else ["most", "farthest"])
             named = set(line.get_by_role("button").all_text_contents())
             assert len(named) == size if size <= 3 else len(named) >= 3
+
+
+def test_a_bug_is_called_one_and_the_state_before_is_offered(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        said = "this is a bug in mercer, not a mistake of yours (KeyError)"
+        answer = json.dumps({"error": said})
+        seen.page.route("**/api/analysis", lambda route: route.fulfill(status=422, body=answer))
+        seen.page.select_option("#family", label="Laplacian")
+        seen.page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
+        assert seen.page.inner_text("#refused h2") == "Something broke"
+        assert seen.page.locator("#refused").get_by_role("button", name="Undo").is_visible()
 
 
 def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:

@@ -150,17 +150,25 @@ class Made:
 
 
 def sentence_of(
-    table: Table, made: Made, method: str | None, aside: int = 0, cut: int = 0
+    table: Table,
+    made: Made,
+    method: str | None,
+    aside: int = 0,
+    cut: int = 0,
+    *,
+    is_counted: bool = False,
 ) -> tuple[str, tuple[Advice, ...]]:
     """Return the rule, the choice and what changes it, in one sentence, with its parameters.
 
     ``aside`` is how many columns of numbers were set aside before the choice, and ``cut`` how many
-    factors were, as classes of a number.
+    factors were, as classes of a number. Where it ``is_counted``, a column more says how often each
+    row was seen.
     """
     numbers, factors = len(made.numbers), len(made.factors)
     unscaled, mixed = Advice("scale", False), Advice("method", "famd")
     linear, counts = Advice("method", "pca"), Advice("method", "ca")
     held = " and ".join(filter(None, (_numbers(numbers, aside), _count_of_factors(factors, cut))))
+    held += " and a column of frequencies" if is_counted else ""
     active = made.active_columns
     what = _count(len(active), "column") if made.analysis != "ca" else _count(numbers, "column")
     ways: list[str] = []

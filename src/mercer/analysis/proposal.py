@@ -366,7 +366,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *(Fate(c.name, "supplementary", made.why_beside) for c in made.passive),
         *beside,
     )
-    sentence, advice = sentence_of(table, made, method, held - len(numbers), len(cut))
+    is_counted = guesses.counted is not None
+    aside = held - len(numbers) - is_counted
+    sentence, advice = sentence_of(table, made, method, aside, len(cut), is_counted=is_counted)
     if weights is not None:
         sentence += f" {_weights_in_words(weights)}"
     return Proposal(

@@ -102,6 +102,9 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="write the model")
     group.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV; - prints")
     group.add_argument(
+        "--picture", metavar="FILE", help="draw the map of the first two axes: pdf, svg or png"
+    )
+    group.add_argument(
         "--checkpoint",
         metavar="FILE",
         help="keep the state of a long fit after each pass, and resume from it",

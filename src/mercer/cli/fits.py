@@ -15,6 +15,7 @@ from mercer.analysis.choice import NAMES, standardise_kernel
 from mercer.analysis.columns import Fate
 from mercer.analysis.copies import classes_of_numbers
 from mercer.analysis.doubts import curved_briefs
+from mercer.analysis.guesses import counted_by
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels
@@ -150,6 +151,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         _refuse_unused(args, method)
     if data.table is not None:
         _refuse_labels(getattr(args, "active", ()), data.table)
+    data = _counted_by_itself(args, data)
     is_map = method in ("mds", "stress")
     scale = None if is_map or is_square else args.scale
     proposal = propose(
@@ -172,7 +174,24 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
     used = proposal.active if proposal.reads_rows else None
     weights = proposal.weights if data.weights is None else data.weights
     data = replace(data, points=proposal.points, passive=passive, used=used, weights=weights)
+    if proposal.analysis == "ca" or proposal.counted is not None:
+        data = replace(data, one="row")
     return Asked(data, model, proposal)
+
+
+def _counted_by_itself(args: Namespace, data: Data) -> Data:
+    """Return data whose weights are left to the analysis, if it would weigh by this column anyway.
+
+    It then knows that they say how often each row was seen, and counts individuals, not rows.
+    """
+    method = args.method or ("mds" if args.distance else None)
+    is_free = method in (None, "mca") and args.kernel is None
+    if data.weighted_by is None or data.table is None or not is_free:
+        return data
+    if counted_by(data.table, getattr(args, "active", ())) != data.weighted_by:
+        return data
+    args.weights = None
+    return replace(data, weights=None, weighted_by=None)
 
 
 def _with_weights(proposal: Proposal, column: str | None) -> Proposal:

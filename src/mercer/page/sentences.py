@@ -26,22 +26,25 @@ from mercer.settings import LEVEL
 NAMED = 5
 """Individuals named on each side of an axis."""
 
+PLANE = 2
+"""Axes of the map that is drawn first."""
+
 LEAST_P = 1e-16
 """The smallest p-value of χ² that is told as a number."""
 
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer: what was done and why, which a page puts last, then what the axes show."""
-    one = subject.one
+    one, present = subject.one, int(np.sum(subject.weights > 0))
     if made is None:
-        done = f"{count_of(len(subject), one)}, {analysis(subject)}."
+        done = f"{count_of(present, one)}, {analysis(subject)}."
         alike = "" if subject.kernel is None else _likeness(subject.kernel)
         sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
-        count = f"{count_of(len(subject), one)}{kernel}"
+        count = f"{count_of(present, one)}{kernel}"
         if subject.counted is not None:
             rows, people = count_of(len(subject), "row"), count_of(subject.counted, one)
             count = f"{rows}, which stand for {people}{kernel}"
@@ -57,7 +60,14 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     sentences += _association(subject)
     if made is not None:
         sentences += [clean(said, 600) for said in (made.parted, made.adds) if said]
-    return [*sentences, *dimension(subject, choices)[:1]]
+    sentences += dimension(subject, choices)[:1]
+    horn = choices.get("horn")
+    is_later = isinstance(horn, ParallelAnalysis) and horn.is_decided and horn.n_components <= PLANE
+    if made is not None and made.parted and is_later:
+        sentences.append(
+            "That test is of the size of axes: a small one can separate groups, as the one above."
+        )
+    return sentences
 
 
 def _association(subject: Subject) -> list[str]:

@@ -148,13 +148,14 @@ mercer.members = (page, members, label, count) => {
   const [[, first]] = told;
   for (const [how, found] of count <= first.length ? [["members", first]] : told) {
     if (!found.length) continue; // of a crowd a sample is shown
-    const part = mercer.element("div", `${how} `, { class: "quiet" });
+    const [part, named] = [mercer.element("div", null, { class: "quiet" }), mercer.element("span")];
+    part.append(mercer.element("span", `${how} `), named);
     for (const id of found) {
       const one = mercer.element("button", names[id], { type: "button", "data-id": id, title: "Select, with Ctrl beside others" });
       one.addEventListener("click", (event) => (event.ctrlKey || event.metaKey ? page.toggle(id) : page.select([id])));
       for (const kind of ["pointerenter", "focus"]) one.addEventListener(kind, () => page.point(id));
       for (const kind of ["pointerleave", "blur"]) one.addEventListener(kind, () => page.point(-1));
-      part.append(one, " ");
+      named.append(one, " ");
     }
     place.append(part);
   }

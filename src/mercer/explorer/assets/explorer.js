@@ -285,7 +285,8 @@ mercer.refuse = (error) => {
     buttons.append(other);
   }
   const said = mercer.sentence(error.message);
-  place.replaceChildren(mercer.element("h2", "No map of this yet"), mercer.element("p", said), buttons);
+  const title = said.startsWith("This is a bug") ? "Something broke" : "No map of this yet";
+  place.replaceChildren(mercer.element("h2", title), mercer.element("p", said), buttons);
   place.hidden = false;
   mercer.byId("answer").hidden = true;
   mercer.byId("side").hidden = true;

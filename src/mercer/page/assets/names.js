@@ -220,6 +220,8 @@ mercer.writeNames = (frame, mark, us, found) => {
     const one = mercer.shape(group, "g", { "data-id": mark.ids ? mark.ids[i] : null });
     if (isFar) {
       const [x1, y1, x2, y2] = name.line(box);
+      // Among very many an edge parts the line from them.
+      if (hasDensity || frame.crowd) mercer.shape(one, "line", { x1, y1, x2, y2, stroke: mercer.theme.ground, "stroke-width": 3, opacity: 0.7, class: "edge" });
       mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.9, opacity: 0.8 });
     }
     if (hasDensity || (frame.crowd && !frame.crowd.isFree(box))) mercer.plate(one, box);
