@@ -77,6 +77,10 @@ class Tried(NamedTuple):
         begins = np.broadcast_to(self.anchor, low.shape)
         return np.hstack([begins, np.clip(begins, low, high)])
 
+    def some(self, is_kept: Array) -> Tried:
+        """Return some of the places."""
+        return self._replace(centres=self.centres[is_kept])
+
     def first(self, number: int, is_fit: Array, cost: Array | None = None) -> Placed | None:
         """Return the first place of those that fit, or the first that costs least."""
         if not is_fit.any():

@@ -139,7 +139,8 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
             place = near.first(i, is_free)
         if place is None and (covers or len(found) < ALWAYS):
             far = Tried(_away(anchors[i], w, h, centre), w, h, anchors[i], is_led=True)
-            is_open = room.is_apart(far) & room.is_alone(far)
+            is_open = room.is_apart(far)
+            is_open[is_open] = room.is_alone(far.some(is_open))
             is_clear = is_open & room.is_clear(far)
             cost = room.cost(far)
             is_upon = len(found) < ALWAYS
