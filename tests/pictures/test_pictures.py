@@ -17,7 +17,7 @@ from mercer import datasets, pictures
 from mercer.errors import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.models import Elements
+from mercer.pictures.models import Elements, elements_of
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Markers, Panel, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 from tests.fitted import MODELS, fitted
@@ -59,6 +59,20 @@ def test_categories_by_themselves_are_those_of_highest_cos2_and_refused_where_th
         pictures.categories.describe(decathlon[1])
     with pytest.raises(InvalidInput, match="model.categories_; found Individuals"):
         pictures.categories.describe(decathlon[1].individuals_)
+
+
+def test_supplementary_categories_are_hollow_beside_active_ones_alone() -> None:
+    answers = {"a": list("xxyyzz"), "b": list("uvuvuv"), "c": list("ppqqqp")}
+    aside = {"d": np.array(list("mmnnnm"))}
+    model = mc.MCA().fit(answers)
+    beside = pictures.biplot.describe(model, list(elements_of(model, labels=aside)))
+    hollow = {m.name: m.is_hollow for m in beside.of_kind(Markers) if isinstance(m, Markers)}
+    assert hollow["categories"] is False
+    assert hollow["supplementary categories"] is True
+    numbers = mc.PCA().fit(np.random.default_rng(0).standard_normal((6, 3)))
+    alone = pictures.biplot.describe(numbers, list(elements_of(numbers, labels=aside)))
+    marks = {m.name: m.is_hollow for m in alone.of_kind(Markers) if isinstance(m, Markers)}
+    assert marks["supplementary categories"] is False
 
 
 def test_individuals_are_drawn_at_their_coordinates_in_both_libraries(decathlon: Any) -> None:

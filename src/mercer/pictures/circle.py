@@ -253,7 +253,10 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     reach = float(np.hypot(*Plane.of(read, axes).xy.T).max(initial=0.0))
     factor = _factor(of, axes, most, reach)
     for elements in of:
-        marks += _placed(elements, axes, factor, most if elements.are_arrows else most_points)
+        shown = most if elements.are_arrows else most_points
+        kind = elements.of.removeprefix("supplementary ")
+        are_beside = any(one.of == kind and one is not elements for one in of)
+        marks += _placed(elements, axes, factor, shown, are_beside=are_beside)
     if any(isinstance(mark, Arrows) for mark in marks):
         notes.insert(0, f"Arrows are correlations multiplied by {factor:.3g}.")
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
@@ -290,8 +293,18 @@ def _factor(of: Sequence[Elements], axes: tuple[int, ...], most: int, reach: flo
     return ROOM * reach / float(longest) if longest > 0 else 1.0
 
 
-def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int) -> Iterator[Mark]:
-    """Yield the marks of elements on a plane: arrows of variables, points of others, labels."""
+def _placed(
+    elements: Elements,
+    axes: tuple[int, ...],
+    factor: float,
+    most: int,
+    *,
+    are_beside: bool = False,
+) -> Iterator[Mark]:
+    """Yield the marks of elements on a plane: arrows of variables, points of others, labels.
+
+    Supplementary points are hollow where active ones of their kind ``are_beside`` them.
+    """
     k = tuple(a - 1 for a in axes)
     names = np.array(elements.names, object)
     if elements.are_arrows:
@@ -319,7 +332,10 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
     marker: Any = "triangle" if elements.of == "columns" else "diamond"
     look = {"colour": VIOLET if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
     name = elements.of if len(rows) else None
-    yield Markers(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
+    is_hollow = are_beside and elements.of.startswith("supplementary")
+    yield Markers(
+        x, y, name=name, names=ids.names, ids=ids, opacity=1.0, is_hollow=is_hollow, **look
+    )
     inks = (str(look["colour"]),) * len(rows)
     named = Labels(x, y, ids.names, inks, size=8.5, most=most, ids=ids)
     yield replace(named, is_bold=True, covers=True)
