@@ -15,8 +15,8 @@ IDLE = (
     *("AimEnabled", "WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
     *("MediaRouter", "OptimizationHints", "HttpsUpgrades", "PaintHolding"),
 )
-"""Parts of Chromium that no page needs. Each window loads the list below its address bar as a page of
-its own, which takes longer than ours. Chromium heeds the last such flag, and Playwright has one."""
+"""Parts of Chromium that no page needs. Each window loads the list below its address bar as a page
+of its own, which takes longer than ours. Chromium heeds the last such flag: not Playwright's."""
 
 FLAGS = (
     "--no-sandbox",
