@@ -965,7 +965,10 @@ def test_what_a_kernel_does_not_add_is_said_without_a_p_value_of_something_else(
     assert made.adds.startswith("A curved map, that of a kernel PCA, was drawn as a check and ")
     (groups,) = made.evidence.separations
     assert made.adds.count("p = ") == 1  # of the groups, and not of the alignment
-    assert f"(p = {max(groups.p_value, groups.straight_p_value):.2g}, on up to 5 axes)" in made.adds
+    assert (
+        f"(p = {max(groups.p_value, groups.straight_p_value):.2g}, tested on up to 5 axes)"
+        in made.adds
+    )
     unlinked = replace(groups, p_value=0.3, straight_p_value=0.4)
     told = replace(made.evidence, separations=(unlinked,)).adds
     assert 'neither separates the groups of "Species" more than chance would' in told

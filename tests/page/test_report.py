@@ -867,3 +867,20 @@ def test_a_mean_that_is_nothing_beside_its_column_is_told_as_0() -> None:
     told = [row[2] for row in found["sheets"]["classes"]["rows"]]
     assert any("all 0)" in text for text in told)
     assert not any("e-0" in text for text in told)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_small_axis_that_separates_groups_is_not_contradicted_by_the_test_of_sizes() -> None:
+    rng = np.random.default_rng(4)
+    size, kind = rng.normal(size=120), np.repeat([1.0, -1.0], 60)
+    x = 5.0 * size[:, None] + 0.3 * rng.normal(size=(120, 5))
+    x[:, 0] += rng.normal(size=120)
+    x[:, 1] += 0.6 * kind
+    names = {f"x{i}": column for i, column in enumerate(x.T)}
+    table = pd.DataFrame(names | {"kind": np.where(kind > 0, "u", "v")})
+    made = mc.analyse(table, random_state=0)
+    assert made.parted.startswith("Axis 3")
+    said = describe(made)["sentences"]
+    assert any(text.startswith("One axis is more than chance") for text in said)
+    assert said[-1].startswith("That test is of the size of axes: a small one can separate groups")
+    assert not describe(made, choices={})["sentences"][-1].startswith("That test")

@@ -155,7 +155,7 @@ def _on_both(groups: Separation) -> str:
     """Return how groups part on both maps where the curved one is no gain, with what it rests on.
 
     >>> _on_both(Separation("sex", 0.6, 0.65, 0.01, 1, 0.005, (0.41, 0.44)))
-    'the groups of "sex" make 41 % of the inertia of the straight map and 44 % of that of the curved one (p = 0.01, on up to 5 axes)'
+    '41 % of the differences on the straight map lie between the groups of "sex", and 44 % of those on the curved one (p = 0.01, tested on up to 5 axes)'
     >>> _on_both(Separation("sex", 0.1, 0.12, 0.3, 1, 0.4, (0.05, 0.06)))
     'neither separates the groups of "sex" more than chance would (p = 0.4 and 0.3)'
     """  # noqa: E501  (a doctest in one line)
@@ -164,16 +164,16 @@ def _on_both(groups: Separation) -> str:
     if p > LEVEL and q > LEVEL:
         return f"neither separates {whose} more than chance would (p = {p:.2g} and {q:.2g})"
     straight, curved = map(percent, groups.shares)
-    tested = f"p = {min(p, q) if max(p, q) > LEVEL else max(p, q):.2g}, on up to {READ} axes"
+    tested = f"p = {min(p, q) if max(p, q) > LEVEL else max(p, q):.2g}, tested on up to {READ} axes"
     if p > LEVEL or q > LEVEL:
         which, share = ("curved", curved) if p > LEVEL else ("straight", straight)
         return (
-            f"only the {which} one separates {whose} more than chance would: they make {share} of "
-            f"its inertia ({tested})"
+            f"only the {which} one separates {whose} more than chance would: {share} of the "
+            f"differences there lie between them ({tested})"
         )
     return (
-        f"{whose} make {straight} of the inertia of the straight map and {curved} of that of the "
-        f"curved one ({tested})"
+        f"{straight} of the differences on the straight map lie between {whose}, and {curved} of "
+        f"those on the curved one ({tested})"
     )
 
 

@@ -26,6 +26,9 @@ from mercer.settings import LEVEL
 NAMED = 5
 """Individuals named on each side of an axis."""
 
+PLANE = 2
+"""Axes of the map that is drawn first."""
+
 LEAST_P = 1e-16
 """The smallest p-value of χ² that is told as a number."""
 
@@ -57,7 +60,14 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     sentences += _association(subject)
     if made is not None:
         sentences += [clean(said, 600) for said in (made.parted, made.adds) if said]
-    return [*sentences, *dimension(subject, choices)[:1]]
+    sentences += dimension(subject, choices)[:1]
+    horn = choices.get("horn")
+    is_later = isinstance(horn, ParallelAnalysis) and horn.is_decided and horn.n_components <= PLANE
+    if made is not None and made.parted and is_later:
+        sentences.append(
+            "That test is of the size of axes: a small one can separate groups, as the one above."
+        )
+    return sentences
 
 
 def _association(subject: Subject) -> list[str]:
