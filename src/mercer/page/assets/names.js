@@ -158,11 +158,13 @@ mercer.Name = class {
     const { long } = this.frame.look;
     const near = this.boxes(mercer.besides);
     const beside = this.beside(near);
-    if (beside || !this.mark.covers) return [beside, false];
+    const { covers } = this.mark;
+    if (beside || !(covers || isFirst)) return [beside, false];
     const costs = new Map(this.boxes(mercer.further).filter((box) => this.isLed(box)).map((box) => [box, this.cost(box)]));
     const far = [...costs.keys()].sort((one, other) => costs.get(one) - costs.get(other));
     const open = far.find((box) => this.isFree(box));
     if (open && costs.get(open) <= long) return [open, true];
+    if (!covers) return [null, false];
     const mine = isFirst ? near.filter((box) => this.isOwn(box)) : [];
     const upon = mine.find((box) => this.isClear(box)) ?? mine.find((box) => this.isOnPeople(box));
     if (upon) return [upon, false];
