@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,10 @@ def test_whoever_waits_sees_the_columns_and_places_for_the_maps_and_may_cancel(
     assert page.locator("#family option").count() > 3
     assert page.locator("#maps").bounding_box()["height"] > 200
     assert page.locator("#said").bounding_box()["height"] > 40
+    page.set_viewport_size({"width": SIZE["width"] - 40, "height": SIZE["height"]})
+    page.wait_for_timeout(100)
+    assert page.locator("#doubts").is_hidden()
+    assert page.locator("#more-doubts").is_hidden()
     held.pop().fulfill(status=204)  # as the server answers whoever cancels
     page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
     page.unroute("**/api/analysis")
@@ -180,6 +185,52 @@ def test_titles_beside_the_maps_have_a_line_and_numbers_stand_on_their_own_bars(
         assert "Contributions to Dim 3" in seen.texts("#side h3")
         # One number on a side would tell no unit.
         assert seen.ask("mercer.pictures.function.frames[0].x.ticks.length") > 1
+
+
+def test_members_of_a_class_are_seen_on_the_maps_and_selected(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        lines = page.locator(".classes tr.members")
+        assert lines.count() == page.locator(".classes tr[data-class]").count() > 1
+        typical = lines.first.locator("div", has_text="most typical").get_by_role("button")
+        name = typical.first.inner_text()
+        assert name in seen.ask("mercer.page.people.names")
+        typical.first.hover()
+        assert seen.ask("mercer.page.people.names[mercer.page.pointed]") == name
+        page.wait_for_selector(f"#card:has-text('{name}')", timeout=PATIENCE)
+        typical.first.click()
+        assert seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])") == [name]
+        assert page.locator("#table tbody tr").all_inner_texts()[0].startswith(name)
+        # They are of the class whose line stands above; Ctrl takes another beside the first.
+        typical.nth(1).click(modifiers=["Control"])
+        label = page.locator(".classes tr[data-class]").first.get_attribute("data-class")
+        cells = "mercer.sheets.individuals.columns.find((c) => c.name === 'class').of"
+        found = seen.ask(f"mercer.page.selected.map((i) => {cells}(i))")
+        assert found == [f"class {label}"] * 2
+
+
+def test_members_of_small_classes_are_all_named_and_of_others_some(browser: Any) -> None:
+    with served(of_example("eurodist")) as it, visit(browser, it) as seen:
+        page = seen.page
+        sizes = [int(text) for text in seen.texts(".classes tr[data-class] td.number")]
+        assert min(sizes) <= 3 < max(sizes)
+        for k, size in enumerate(sizes):
+            line = page.locator(".classes tr.members").nth(k)
+            told = [text.split(" ")[0] for text in line.locator("div").all_text_contents()]
+            assert told == (["members"] if size <= 3 else ["most", "farthest"])
+            named = set(line.get_by_role("button").all_text_contents())
+            assert len(named) == size if size <= 3 else len(named) >= 3
+
+
+def test_a_bug_is_called_one_and_the_state_before_is_offered(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        said = "this is a bug in mercer, not a mistake of yours (KeyError)"
+        answer = json.dumps({"error": said})
+        seen.page.route("**/api/analysis", lambda route: route.fulfill(status=422, body=answer))
+        seen.page.select_option("#family", label="Laplacian")
+        seen.page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
+        assert seen.page.inner_text("#refused h2") == "Something broke"
+        assert seen.page.locator("#refused").get_by_role("button", name="Undo").is_visible()
 
 
 def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:

@@ -84,6 +84,13 @@ def described() -> dict[str, Panel | Sheet]:
     tips = (0.9 * np.column_stack([np.cos(turns), np.sin(turns)])) * rng.uniform(0.8, 1.0, (16, 1))
     called = tuple(f"a variable, number {i}" for i in range(16))
     found["bundle"] = pictures.variables.describe(Variables(tips, called, np.ones(2)))
+    at = np.arange(1.0, 4.0)
+    sizes = np.array([9.0, 4.0, 0.2])
+    null = Band(np.arange(1.0, 4.0), np.full(3, 3.8), np.full(3, 4.8), "#e69f00")
+    numbers = Texts(at, sizes, ("69 %", "30 %", "1 %"), ("#333333",) * 3)
+    bars = Bars(at, sizes, ("#0072b2", "#0072b2", "#d4d4d4"))
+    sides = Axis("axis", (0.4, 3.6)), Axis("inertia", (0.0, 10.0))
+    found["crossed"] = Panel((bars, null, numbers), *sides, title="crossed")
     lone = np.array([[-1.0, -1.0], [1.0, 1.0]])
     long = ("an individual of a long name, 1", "another of a long name as well")
     found["long"] = pictures.individuals.describe(lone, names=long)
@@ -225,6 +232,26 @@ def test_a_name_is_nearest_to_its_own_arrow_or_at_the_end_of_a_line(seen: Visit)
         own = called.index(name)
         others = np.delete(gaps, own)
         assert others.min() > (6.0 if is_led else gaps[own])
+
+
+def test_a_number_stands_at_its_bar_and_in_it_where_a_band_would_cross_it(seen: Visit) -> None:
+    tops, words = (
+        seen.ask(
+            f"""[...document.querySelectorAll("{drawn("crossed")} {shape}")]
+            .map((one) => [{read}, one.getAttribute("fill")])"""
+        )
+        for shape, read in (
+            (".bars rect", "Number(one.getAttribute('y'))"),
+            ("> text", "Number(one.getAttribute('y'))"),
+        )
+    )
+    heights = seen.ask(f"[3.8, 4.8, 0].map({frame('crossed')}.y.at)")
+    (high, _), (middle, _), (low, _) = tops
+    (first, _), (second, ink), (third, _) = words
+    assert 0.0 < high - first < 14.0  # over its bar
+    assert middle < heights[0] < second < heights[2]  # in its bar, below the band
+    assert ink == "#ffffff"
+    assert 0.0 < low - third < 14.0
 
 
 def test_a_long_name_is_whole_where_there_is_room(seen: Visit) -> None:

@@ -21,7 +21,7 @@ from scipy.stats import chi2_contingency
 import mercer as mc
 from mercer.data.missing import settled
 from mercer.data.table import Table
-from mercer.datasets import decathlon, eurodist, iris
+from mercer.datasets import decathlon, eurodist, iris, planets
 from mercer.page.data import describe
 from mercer.page.reproduce import called
 from mercer.page.safe_text import LONGEST, PAGE, clean, embed_text, mathml, packed
@@ -30,7 +30,7 @@ from mercer.page.subject import subject_of
 from mercer.page.write import render_page
 from mercer.pictures.clouds import density
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
+from mercer.pictures.scene import Arrows, Field, Labels, Lines, Markers, Panel
 from tests.hostile import HOSTILE
 from tests.references import reference
 
@@ -740,7 +740,7 @@ def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals
     model = mc.MCA().fit(many)
     made = describe(model, choices={})
     count = len(model.categories_)
-    assert count > LIMITS.map_categories
+    assert count > LIMITS.crowded_categories
     (among,) = (m for m in marks_of(made, "plane-1-2", Markers) if m.name == "categories")
     assert len(among.x) == LIMITS.crowded_categories
     said = f"Here are the {LIMITS.crowded_categories} of {count} that the plane shows best"
@@ -753,6 +753,32 @@ def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals
     assert page.index('id="figure-categories"') < page.index('id="figure-contributions-1"')
     few = describe(mc.MCA().fit({name: many[name] for name in ("q0", "q1")}), choices={})
     assert "categories" not in few["panels"]
+
+
+def people_named(panel: Panel) -> list[Labels]:
+    marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    return [mark for mark in marks if mark.ids is not None and mark.ids.of == "individuals"]
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_map_of_many_names_the_first_two_of_each_group() -> None:
+    table = planets()
+    assert table.colour is not None
+    assert table.row_names is not None
+    made = describe(mc.analyse(table, random_state=0), choices={})
+    panel = made["panels"]["plane-1-2"]
+    (named,) = people_named(panel)
+    assert len(named.texts) == 10
+    assert [text.split()[0] for text in named.texts[:5]] == list(table.colour.levels)
+    at = mc.PCA(standardize=True).fit(table.matrix()).individuals_.coordinates
+    far = np.hypot(*at[:, :2].T)
+    jupiter = np.flatnonzero(table.colour.values == "Jupiter")
+    first = table.row_names[jupiter[np.argmax(far[jupiter])]]
+    assert named.texts[1] == first
+    assert any("2 of each group" in note for note in panel.notes)
+    athletes = describe(mc.analyse(decathlon(), random_state=0), choices={})["panels"]["plane-1-2"]
+    (names,) = people_named(athletes)
+    assert names.most == LIMITS.labels
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
@@ -819,3 +845,42 @@ def test_a_map_says_how_its_categories_are_placed(method: str) -> None:
     else:
         np.testing.assert_allclose(scales, 1.0)
         assert "each at the mean of the individuals that have it" in notes
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_who_was_not_measured_at_all_is_not_called_average() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    x[3], x[7, 0] = np.nan, np.nan
+    table = settled(Table.of({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2]}), "mean")
+    said = describe(mc.analyse(table, random_state=0), choices={})["remarks"]
+    why = "4 lies at the centre, as no value of what makes the axes was measured, so its cos2"
+    assert any(text.startswith(why) for text in said)
+    assert not any("average in all" in text for text in said)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_mean_that_is_nothing_beside_its_column_is_told_as_0() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[:30] += 4.0
+    x = (x - x.mean(axis=0)) / x.std(axis=0) - 1.08e-6
+    found = describe(mc.analyse(x, random_state=0), choices={})
+    told = [row[2] for row in found["sheets"]["classes"]["rows"]]
+    assert any("all 0)" in text for text in told)
+    assert not any("e-0" in text for text in told)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_small_axis_that_separates_groups_is_not_contradicted_by_the_test_of_sizes() -> None:
+    rng = np.random.default_rng(4)
+    size, kind = rng.normal(size=120), np.repeat([1.0, -1.0], 60)
+    x = 5.0 * size[:, None] + 0.3 * rng.normal(size=(120, 5))
+    x[:, 0] += rng.normal(size=120)
+    x[:, 1] += 0.6 * kind
+    names = {f"x{i}": column for i, column in enumerate(x.T)}
+    table = pd.DataFrame(names | {"kind": np.where(kind > 0, "u", "v")})
+    made = mc.analyse(table, random_state=0)
+    assert made.parted.startswith("Axis 3")
+    said = describe(made)["sentences"]
+    assert any(text.startswith("One axis is more than chance") for text in said)
+    assert said[-1].startswith("That test is of the size of axes: a small one can separate groups")
+    assert not describe(made, choices={})["sentences"][-1].startswith("That test")

@@ -53,7 +53,9 @@ def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
     some = np.array([[140.0, 100.0], [150.0, 95.0], [160.0, 105.0]])
     cloud = np.vstack([crowd, some])
     texts = ("first level", "second level", "third level")
-    assert place_labels(some, texts, cloud, BOX) == ()
+    many = place_labels(np.tile(some, (3, 1)), texts * 3, cloud, BOX)
+    assert 0 < len(many) <= ALWAYS  # the first few alone have lines where others may not go away
+    assert all(p.line is not None for p in many)
     found = place_labels(some, texts, cloud, BOX, covers=True)
     assert [p.number for p in found] == [0, 1, 2]
     lines = []

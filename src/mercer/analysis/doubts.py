@@ -24,6 +24,9 @@ MOST = 0.5
 OF_LEVELS, NEARLY = 2 / 3, 0.8
 """The share of a factor that is most of them, as each of its levels has one, and nearly all."""
 
+FOLLOWED = 0.3
+"""The correlation with the first axis from which on a column grows with it."""
+
 BENT = 2 / 3
 """The share of an axis that a parabola in the first one explains, from which on it is an arch."""
 
@@ -48,10 +51,10 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size, total, rare. ``where`` names the axis,
-    column or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is
-    seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every name of a
-    list of which the text gives the first three and counts the others.
+    missing, counts, codes, words, weights, samples, size, total, copies, rare. ``where`` names
+    the axis, column or individual, ``advice`` what helps, ``map`` the straight or the curved map
+    where it is seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every
+    name of a list of which the text gives the first three and counts the others.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -154,11 +157,10 @@ def of_size(scores: Scores, columns: Sequence[Column]) -> Iterator[Doubt]:
     if scores.shares is None or len(numbers) < ELLIPSE or scores.coordinates.shape[1] < ELLIPSE:
         return
     share = float(scores.shares[0])
-    if share < NEARLY:
+    if share < MOST:
         return
-    first = scores.coordinates[:, 0]
-    signs = [np.sign(np.mean((first - first.mean()) * (x - x.mean()))) for x in numbers]
-    if abs(sum(signs)) == len(numbers):
+    followed = scores.correlations(np.column_stack(numbers), slice(None))[:, 0]
+    if abs(np.sign(followed).sum()) == len(numbers) and np.abs(followed).min() >= FOLLOWED:
         text = (
             f"all columns increase together along axis 1 ({percent(share)}), so it shows overall "
             "size or level; how individuals of the same size differ is on axes 2 and 3"

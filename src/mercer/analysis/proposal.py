@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
+    CUT,
     GAPS,
     Fate,
     counted_columns,
@@ -21,6 +22,7 @@ from mercer.analysis.columns import (
     unless_active,
     with_names,
 )
+from mercer.analysis.copies import classes_of_numbers, copies_doubt, doubt_of_classes
 from mercer.analysis.data_doubts import (
     codes_doubt,
     column_doubts,
@@ -349,6 +351,13 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         beside += [unless_active(Fate(name, "supplementary", GAPS)) for name in gaps]
     else:
         chosen = "kpca" if given is not None else method or rule(numbers, factors)
+    cut: dict[str, str] = {}
+    if chosen == "famd":
+        cut = _classes_set_aside(table, numbers, factors, variables)
+        table = table.with_supplementary(*cut)
+        factors = [c for c in factors if c.name not in cut]
+        beside += [unless_active(Fate(name, "supplementary", CUT)) for name in cut]
+        chosen = method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
     table = _with_passive(table, made)
     fates = (
@@ -357,7 +366,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *(Fate(c.name, "supplementary", made.why_beside) for c in made.passive),
         *beside,
     )
-    sentence, advice = sentence_of(table, made, method, held - len(numbers))
+    is_counted = guesses.counted is not None
+    aside = held - len(numbers) - is_counted
+    sentence, advice = sentence_of(table, made, method, aside, len(cut), is_counted=is_counted)
     if weights is not None:
         sentence += f" {_weights_in_words(weights)}"
     return Proposal(
@@ -365,7 +376,11 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         table,
         made.is_scaled,
         in_order(guesses.explained(fates), table),
-        (*guesses.doubts(), *_doubts_of_data(table, made, method is not None)),
+        (
+            *guesses.doubts(),
+            *([doubt_of_classes(cut)] if cut else []),
+            *_doubts_of_data(table, made, method is not None),
+        ),
         sentence,
         advice,
         made.kernel_for(table, weights),
@@ -375,6 +390,17 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         guesses.counted,
         counts,
     )
+
+
+def _classes_set_aside(
+    table: Table, numbers: Sequence[Column], factors: Sequence[Column], asked: frozenset[str]
+) -> dict[str, str]:
+    """Return the factors that are classes of an active number, and of which.
+
+    Both would count one thing twice, and the number says it more finely.
+    """
+    free = [c.name for c in factors if c.name not in asked]
+    return classes_of_numbers(table.with_columns([*(c.name for c in numbers), *free]))
 
 
 def _weights_in_words(weights: Array) -> str:
@@ -429,6 +455,8 @@ def _doubts_of_data(table: Table, made: Made, is_asked: bool) -> Iterator[Doubt]
     if made.analysis == "ca":
         yield from profiles_doubt(table, made.numbers)
         yield from () if is_asked else guess_doubt()
+    if made.analysis != "ca":  # profiles of columns may well be alike, and nothing counts twice
+        yield from copies_doubt(made.active_columns)
     yield from words_doubt(table)
     yield from column_doubts(made.active_columns)
 

@@ -65,8 +65,8 @@ class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
-    ``weighted_by`` is the column of the weights. ``settled`` says what was done where values were
-    missing in the columns that a command uses.
+    ``weighted_by`` is the column of the weights, ``one`` what a row is called, ``settled`` what was
+    done where values were missing in the columns that a command uses.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Data:
     notes: tuple[str, ...] = ()
     used: tuple[str, ...] | None = None
     weighted_by: str | None = None
+    one: str = "individual"
     settled: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -124,7 +125,7 @@ class Data:
             nouns = {Sequences: "sequence", frozenset: "set"}
             kinds = type(self.points), type(self.points[0])
             return _counted(len(self), next((nouns[k] for k in kinds if k in nouns), "string"))
-        parts = _counted(len(self), "individual"), _counted(self.variables, "variable")
+        parts = _counted(len(self), self.one), _counted(self.variables, "variable")
         return ", ".join(parts)
 
     def told(self) -> str:
@@ -144,7 +145,7 @@ class Data:
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
         aside = table.supplementary - {*unused, self.weighted_by}
-        beside = [n for n in table.names if n in aside]
+        beside = [n for n in table.names if n in aside and n not in factors]
         parts = [
             f"{self}: {quote_names(n for n in table.names if n in used)}" if used else str(self),
             f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",
@@ -402,7 +403,7 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
 
 
 def _refuse_columns(args: Namespace) -> None:
-    flags = ("id", "factor", "colour", "drop", "active", "sup_cols", "sup_rows", "weights")
+    flags = ("id", "factor", "colour", "drop", "active", "cols", "sup_cols", "sup_rows", "weights")
     given = next((flag for flag in flags if getattr(args, flag, None)), None)
     if given:
         raise Misused(f"--{given.replace('_', '-')} is for tables, and {args.data} is none")
@@ -411,7 +412,13 @@ def _refuse_columns(args: Namespace) -> None:
 def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     _refuse_other_roles(table, args)
     table = table.without(args.drop)
-    table = table.with_supplementary(*_columns(args.sup_cols, table))
+    chosen = _columns(args.cols, table, "--cols")
+    if chosen:
+        args.wanted = _numbers_among(chosen, table)
+        pairs = zip(table.names, table.roles, strict=True)
+        others = (n for n, role in pairs if n not in chosen and role is not Role.IDENTIFIER)
+        table = table.with_supplementary(*others)
+    table = table.with_supplementary(*_columns(args.sup_cols, table, "--sup-cols"))
     if args.weights:
         table = table.with_supplementary(args.weights)
     kernels = _row_kernels(args)
@@ -491,7 +498,13 @@ def _refuse_other_roles(table: Table, args: Namespace) -> None:
             raise Misused(f"column {name!r} of {args.data} cannot be a {role.value}")
 
 
-def _columns(given: Sequence[str], table: Table) -> list[str]:
+def _numbers_among(names: Sequence[str], table: Table) -> list[str]:
+    """Return which columns hold numbers: who names them wants them, whatever they look like."""
+    roles = dict(zip(table.names, table.roles, strict=True))
+    return [name for name in names if roles.get(name) is Role.NUMBER]
+
+
+def _columns(given: Sequence[str], table: Table, flag: str) -> list[str]:
     """Return columns given by name, number or range, one by one or with commas between them.
 
     Numbers count from 1, and the column that names the rows is not counted, as in R.
@@ -501,7 +514,7 @@ def _columns(given: Sequence[str], table: Table) -> list[str]:
     found: list[str] = []
     for text in given:
         for part in [text] if text in table.names else text.split(","):
-            places = None if part in table.names else _numbers(part, len(counted), "--sup-cols")
+            places = None if part in table.names else _numbers(part, len(counted), flag)
             found += [part.strip()] if places is None else [counted[i] for i in places]
     return found
 
@@ -537,7 +550,7 @@ def _numbers(text: str, count: int, flag: str) -> range | None:
         return None
     first, last = int(numbers[1]), int(numbers[2] or numbers[1])
     if not 1 <= first <= last <= count:
-        noun = "column" if flag == "--sup-cols" else "row"
+        noun = "row" if flag == "--sup-rows" else "column"
         raise Misused(f"{flag}: there is no {noun} {text.strip()}; {noun}s are 1 to {count}")
     return range(first - 1, last)
 

@@ -114,12 +114,12 @@ def error_of(model: Any, method: str) -> str:
     return "rounding, with a bound for each eigenvalue"
 
 
-def seconds_beside(found: Asked) -> float:
+def seconds_beside(found: Asked, *, is_exact: bool = False) -> float:
     """Return about how long the curved map beside a straight one takes, and the comparison."""
     proposal, n = found.proposal, len(found.data)
     if proposal is None or proposal.is_alone or proposal.analysis not in STRAIGHT:
         return 0.0
-    is_large = n > Limits.stored
+    is_large = n > Limits.stored and not is_exact
     curved = KernelPCA(
         min(AXES, n - 1 or 1),
         kernel=Gaussian(1.0),

@@ -56,11 +56,14 @@ class Dialect:
     def notes(self) -> tuple[str, ...]:
         """Return what was guessed, in words."""
         delimiter = NAMES.get(self.delimiter, f"'{self.delimiter}'")
+        lines = "line" if self.skip == 1 else "lines"
+        above = (f"{self.skip} {lines} above the table left out",) if self.skip else ()
         return (
             f"encoding {self.encoding}",
             f"delimiter {delimiter}",
             f"decimal {'comma' if self.decimal == ',' else 'point'}",
             "header in the first row" if self.has_header else "no header",
+            *above,
         )
 
 

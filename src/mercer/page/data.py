@@ -41,6 +41,7 @@ from mercer.page.sentences import (
     method,
     name_of_classes,
     result,
+    rule_told,
 )
 from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, subject_of
 from mercer.pictures.clouds import SHADED
@@ -121,7 +122,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "sheets": {s["id"]: s for s in tables_of(subject, rows, found, _reasons(made))},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
-            "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
+            "rules": [[RULES.get(name, name), rule_told(choice)] for name, choice in found.items()],
             "description": [] if is_long else axes_in_words(subject),
             "groups": None if classes is None else groups_value(subject, classes, clusters),
             "outliers": _outliers(subject),
@@ -240,10 +241,12 @@ def axes_told(subject: Subject) -> int:
 
 def _places(subject: Subject, rows: Array) -> Value:
     """Return where individuals lie on the axes; cos2 and contributions follow from it."""
+    found = subject.doubtful if len(rows) == len(subject) else None
     return {
         "coordinates": [subject.coordinates[rows, k] for k in range(axes_told(subject))],
         "spreads": [float(s) for s in subject.spreads[: axes_told(subject)]],
         "distances": None if subject.distances is None else subject.distances[rows],
+        "imputed": None if found is None else list(found.moves.T[: axes_told(subject)]),
     }
 
 
@@ -272,7 +275,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    permutations, _ = affordable_permutations(subject.model)
+    permutations, _ = affordable_permutations(subject.model, subject.counted)
     found: dict[str, Choice] = {}
     for rule in ASKED if permutations else ASKED[:3]:
         try:
@@ -283,6 +286,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
                     rule=rule,
                     permutations=permutations or 1,
                     risk=RISK,
+                    counted=subject.counted,
                     random_state=0,
                     progress=tell,
                 )
@@ -412,13 +416,27 @@ def _centred(subject: Subject) -> list[str]:
     if subject.distances is None:
         return []
     at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
-    if not len(at):
-        return []
-    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
-    return [
-        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
-        f"{'their' if are else 'its'} cos2 does not exist."
+    unknown = _unmeasured(subject)
+    told = [
+        (at[unknown[at]], "as no value of what makes the axes was measured"),
+        (at[~unknown[at]], "average in all that makes the axes"),
     ]
+    return [
+        f"{listing([clean(subject.names[i]) for i in rows], CENTRED)} "
+        f"{'lie' if len(rows) > 1 else 'lies'} at the centre, {why}, so "
+        f"{'their' if len(rows) > 1 else 'its'} cos2 does not exist."
+        for rows, why in told
+        if len(rows)
+    ]
+
+
+def _unmeasured(subject: Subject) -> Array:
+    """Return which rows hold nothing that makes the axes but what was put in for missing values."""
+    put = {} if subject.table is None else subject.table.imputed
+    if not subject.used or any(name not in put for name in subject.used):
+        return np.zeros(len(subject), bool)
+    found: Array = np.all([put[name] for name in subject.used], axis=0)
+    return found
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:

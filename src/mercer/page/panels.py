@@ -16,6 +16,7 @@ from mercer.errors import MercerError
 from mercer.factorial import MCA
 from mercer.kernels.vectors import Linear
 from mercer.mds import ClassicalMDS
+from mercer.page.imputed import with_crosses
 from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
@@ -28,7 +29,7 @@ from mercer.pictures.heat_maps import heat_map
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
-from mercer.pictures.scene import Panel, Sheet
+from mercer.pictures.scene import Labels, Mark, Panel, Sheet
 from mercer.pictures.spectra import eigenvalues, scree
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.points import take
@@ -46,7 +47,10 @@ NO_COMBINATIONS = (
 MADE = {
     "variables": "Arrows point to larger values: correlations with the axes, lengthened to fit.",
     "categories": "Diamonds are categories, each at the mean of the individuals that have it.",
-    "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
+    "columns": (
+        "Triangles are columns: rows that hold more of one than usual lie in its direction from "
+        "the centre. How near a row is to a triangle says nothing."
+    ),
 }
 """How a map with elements is read."""
 
@@ -57,6 +61,12 @@ STRETCHED = (
 """How that of a multiple correspondence analysis is, whose categories are principal coordinates."""
 
 MOST_NAMED = f"Names are those of the {LIMITS.labels} that contribute most, where there is room."
+
+
+BY_GROUP = 2
+"""Individuals of each group that a map of many names."""
+
+EACH_NAMED = f"Names are those of the {BY_GROUP} of each group that contribute most, if they fit."
 
 
 def pictures_of(
@@ -123,7 +133,7 @@ def makers(subject: Subject) -> list[Elements]:
 def are_crowded(subject: Subject) -> bool:
     """Whether the categories that make the axes are too many to stand among the individuals."""
     return subject.axes > 1 and any(
-        e.of == "categories" and len(e) > LIMITS.map_categories for e in subject.elements
+        e.of == "categories" and len(e) > LIMITS.crowded_categories for e in subject.elements
     )
 
 
@@ -200,6 +210,10 @@ def map_of(
         panel = individuals.describe(read, **look)
     else:
         panel = biplot.describe(read, shown, most_points=most, **look)
+    groups = colouring_of(_colour(subject), len(subject)).groups
+    is_of_groups = is_named and len(groups) > 1 and len(rows) > LIMITS.few
+    if is_of_groups:
+        panel = _named_by_group(panel, [group.rows for group in groups])
     kinds = dict.fromkeys(e.of.removeprefix("supplementary ") for e in shown)
     words = MADE | ({"categories": STRETCHED} if isinstance(subject.model, MCA) else {})
     made = [words[kind] for kind in kinds if len(axes) == 2]
@@ -207,14 +221,36 @@ def map_of(
     if len(axes) == 2 and total > most:
         made.append(f"Here are the {most} of {total} that the plane shows best, more are below.")
     notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
-    return replace(panel, notes=(*_said(subject, rows), *made, *notes))
+    panel = replace(panel, notes=(*_said(subject, rows, is_of_groups=is_of_groups), *made, *notes))
+    if subject.doubtful is None or len(axes) < 2 or len(rows) < len(subject):
+        return panel
+    return with_crosses(panel, subject.doubtful, subject.coordinates, axes, subject.names)
 
 
-def _said(subject: Subject, rows: Array) -> Iterator[str]:
+def _named_by_group(panel: Panel, groups: list[Array]) -> Panel:
+    """Return a map that names the two of each group that contribute most, in turn."""
+    kept: list[Mark] = []
+    for mark in panel.marks:
+        if isinstance(mark, Labels) and mark.ids is not None and mark.ids.of == "individuals":
+            held = [np.flatnonzero(np.isin(mark.ids.rows, group))[:BY_GROUP] for group in groups]
+            turns = [i for k in range(BY_GROUP) for one in held for i in one[k : k + 1].tolist()]
+            mark = _of_rows(mark, turns[: mark.most])
+        kept.append(mark)
+    return replace(panel, marks=tuple(kept))
+
+
+def _of_rows(mark: Labels, places: list[int]) -> Labels:
+    texts, colours = (tuple(many[i] for i in places) for many in (mark.texts, mark.colours))
+    x, y, ids = mark.x[places], mark.y[places], mark.ids
+    ids = None if ids is None else replace(ids, rows=ids.rows[places], names=texts)
+    return replace(mark, x=x, y=y, texts=texts, colours=colours, most=len(places), ids=ids)
+
+
+def _said(subject: Subject, rows: Array, *, is_of_groups: bool = False) -> Iterator[str]:
     if subject.passive is not None:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
     if subject.has_names and len(rows) > LIMITS.all_named:
-        yield MOST_NAMED
+        yield EACH_NAMED if is_of_groups else MOST_NAMED
     yield from _colour_said(subject)
 
 

@@ -255,7 +255,7 @@ def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
         "has_names": False,
         "coordinates": [],
     }
-    people |= {"spreads": [], "weights": [], "distances": None, "colours": []}
+    people |= {"spreads": [], "weights": [], "distances": None, "imputed": None, "colours": []}
     return {
         "format": FORMAT,
         "title": clean(title),

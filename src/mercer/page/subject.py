@@ -28,6 +28,7 @@ from mercer.errors import (
 from mercer.estimator import require_fit
 from mercer.factorial import CA
 from mercer.kernels.tables import columns_read
+from mercer.page.imputed import Doubtful, doubtful_individuals
 from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
@@ -126,6 +127,11 @@ class Subject:
             return "row"
         is_of_pairs = getattr(self.model, "metric", None) == "precomputed"
         return "point" if is_of_pairs or self.is_precomputed else "individual"
+
+    @cached_property
+    def doubtful(self) -> Doubtful | None:
+        """The individuals whose numbers were put in, and how far they could move."""
+        return doubtful_individuals(self.model, self.table, self.used)
 
     @property
     def axes(self) -> int:

@@ -112,8 +112,8 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
     stems : array with four columns, optional
         Lines that labels do not cross: where they begin, and where they end.
     covers : bool
-        Whether a label may stand further away, at the end of a line, and the first few upon points
-        where there is no other place.
+        Whether every label may stand further away, at the end of a line, as the first few may, and
+        these upon points where there is no other place.
     rivals : array with two columns, optional
         Points, own ones among them, that a reader could take a name for. One that ``covers`` is
         clearly nearer to its own than to any other, or has a line; others are where they can.
@@ -135,21 +135,22 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
         is_own = room.is_nearest(near)
         is_free = room.is_free(near)
         place = near.first(i, is_free & is_own)
-        if place is None and covers:
+        if place is None and not covers:
+            place = near.first(i, is_free)
+        if place is None and (covers or len(found) < ALWAYS):
             far = Tried(_away(anchors[i], w, h, centre), w, h, anchors[i], is_led=True)
             is_open = room.is_apart(far) & room.is_alone(far)
             is_clear = is_open & room.is_clear(far)
             cost = room.cost(far)
             is_upon = len(found) < ALWAYS
             place = far.first(i, is_clear & room.is_off_stems(far) & (cost <= LONG), cost)
-            if place is None and is_upon:
+        if place is None and covers:
+            if is_upon:
                 is_apart = room.is_apart(near) & is_own
                 place = near.first(i, is_apart & room.is_clear(near)) or near.first(i, is_apart)
             place = place or far.first(i, is_clear & room.is_off_stems(far), cost)
             if place is None and is_upon:
                 place = far.first(i, is_clear, cost) or far.first(i, is_open, cost)
-        elif place is None:
-            place = near.first(i, is_free)
         if place is not None:
             found.append(place._replace(text=text))
             room.taken.append(found[-1])

@@ -19,6 +19,10 @@ class Limits:
     all_named: int = 30
     """Individuals of a page up to which all are named, where there is room."""
 
+    few: int = 100
+    """Individuals of a page up to which those are named that contribute most; of more, two of each
+    group, which tell the groups apart."""
+
     points: int = 10_000
     """Individuals drawn one by one; of more, the density and a sample are shown."""
 
@@ -44,7 +48,7 @@ class Limits:
     """Categories, or columns of counts, drawn among individuals."""
 
     crowded_categories: int = 12
-    """Categories drawn among the individuals of a page that shows all beside."""
+    """Categories that stand among the individuals of a page; of more, these, and all beside."""
 
     outlined: int = 12
     """Groups up to which each has an outline."""

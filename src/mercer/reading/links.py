@@ -411,7 +411,7 @@ class Scores:
         total = float(np.sum(ratios)) / float(w.sum())
         return len(axes) / total if total > 0 else 0.0
 
-    def correlations(self, values: Array, known: Array) -> Array:
+    def correlations(self, values: Array, known: Array | slice) -> Array:
         """Return the correlations of columns, over the individuals whose values are known."""
         weights = self.weights[known]
         r, _ = correlations(values[known], self.coordinates[known], weights / weights.sum())

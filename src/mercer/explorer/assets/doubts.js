@@ -47,7 +47,7 @@ mercer.doubts = (doubts) => {
 mercer.unfold = (isOpen) => {
   const [place, button] = [mercer.byId("doubts"), mercer.byId("more-doubts")];
   place.classList.toggle("folded", !isOpen);
-  const count = place.children.length - 1;
+  const count = Math.max(0, place.children.length - 1);
   const first = place.querySelector(".told");
   const isCut = !isOpen && Boolean(first) && first.scrollWidth > first.clientWidth + 1;
   button.hidden = !isOpen && !count && !isCut;

@@ -117,6 +117,7 @@ mercer.Frame = class {
   // A mark on the axes that a reader chose: of elements beside individuals, those shown best there.
   there(mark) {
     if (!this.isMoved || !mark.ids || !("x" in mark) || mark.mark === "field") return mark;
+    if (mark.of === "imputed") return mercer.moves(mark, this.page.space(this.space), this.axes);
     const table = this.page.table(mark.of, this.space);
     if (!table || mark.mark === "lines") return null;
     let { ids } = mark;
@@ -133,7 +134,7 @@ mercer.Frame = class {
 
   // Without the elements that are left out: categories of factors that do not colour.
   thinned(mark) {
-    if (!mark?.ids) return mark;
+    if (!mark?.ids || mark.of === "imputed") return mark;
     const kept = mark.ids.flatMap((id, i) => (this.page.isLeftOut(mark.of, this.page.nameOf(mark.of, id)) ? [] : [i]));
     if (kept.length === mark.ids.length) return mark;
     const isEach = (list) => Array.isArray(list) && list.length === mark.ids.length;

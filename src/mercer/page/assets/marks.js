@@ -141,8 +141,27 @@ mercer.draw.markers = (frame, mark, [us, vs]) => {
   frame.linked.push({ mark, nodes });
 };
 
+// Crosses on individuals whose numbers were put in, on the axes that a reader chose: how far
+// plausible numbers would move them.
+mercer.moves = (mark, { coordinates, imputed }, [i, k]) => {
+  const along = (axis, isOwn) => mark.ids.flatMap((id, j) => {
+    const [at, away] = [coordinates[axis][id], imputed[axis][j]];
+    const own = [at - away, at + away, NaN];
+    return isOwn ? [...own, at, at, NaN] : [at, at, NaN, ...own];
+  });
+  return { ...mark, x: along(i, true), y: along(k, false) };
+};
+
+// Each cross is a shape, which is hidden and faint with the individual that it stands for.
+mercer.draw.crosses = (frame, mark, [us, vs]) => {
+  const group = mercer.shape(frame.layer, "g", { stroke: mercer.toned(mark.colour), "stroke-width": mark.width, fill: "none", class: "crosses" });
+  const part = (list, j) => list.slice(6 * j, 6 * j + 6);
+  const nodes = mark.ids.map((id, j) => mercer.shape(group, "path", { d: mercer.path(part(us, j), part(vs, j)), "data-id": id }));
+  frame.linked.push({ mark: { ...mark, of: "individuals" }, nodes });
+};
+
 mercer.draw.lines = (frame, mark, [us, vs]) =>
-  mercer.shape(frame.layer, "path", {
+  mark.of === "imputed" ? mercer.draw.crosses(frame, mark, [us, vs]) : mercer.shape(frame.layer, "path", {
     d: mercer.path(us, vs),
     stroke: mercer.toned(mark.colour),
     "stroke-width": mark.width,
@@ -265,7 +284,8 @@ mercer.contours = (frame, mark) => {
   mercer.shape(frame.layer, "path", { d: text, stroke: "#000", "stroke-opacity": 0.25, "stroke-width": 0.6, fill: "none" });
 };
 
-// Where a number stands in pixels: beyond its bar, and beyond the bands and rules that would cross it.
+// Where a number stands in pixels: over its bar; where a band or a rule would cross it there, in the
+// bar; where it has no room there, or is wider than its bar, beyond them.
 mercer.clear = (frame, mark, i, [half, tall]) => {
   const v = frame.y.at(mark.y[i]);
   const bars = frame.panel.marks.find((m) => m.mark === "bars" && !m.lying);
@@ -288,11 +308,24 @@ mercer.clear = (frame, mark, i, [half, tall]) => {
     if (m.mark !== "band") return [];
     return [[reach(m.x, m.high)[0], reach(m.x, m.low)[1]]];
   });
-  let found = end - tall / 2 - 1;
+  const isMet = (at) => across.some(([top, bottom]) => top < at + tall / 2 && bottom > at - tall / 2);
+  const [over, base] = [end - tall / 2 - 1, frame.y.at(0)];
+  const wide = Math.abs(frame.x.at(mark.x[i] + 0.4) - frame.x.at(mark.x[i] - 0.4));
+  if (isMet(over) && base - end > tall + 6 && 2 * half <= wide) { // else it would float above its bar
+    const inside = [end + tall / 2 + 3, base - tall / 2 - 3].find((at) => !isMet(at));
+    if (inside !== undefined) return inside;
+  }
+  let found = over;
   for (let turn = 0; turn <= across.length; turn++) {
     for (const [top, bottom] of across) if (top < found + tall / 2 && bottom > found - tall / 2) found = top - tall / 2 - 2;
   }
   return Math.max(found, frame.box[1] + tall / 2);
+};
+
+// The colour of the bar that a number stands in, null where it stands beside all.
+mercer.barAround = (frame, u, v) => {
+  const found = frame.boxes.find(({ mark, box: [x, y, w, h] }) => !mark.lying && u > x && u < x + w && v > y && v < y + h);
+  return found ? mercer.toned(found.mark.colours[found.i % found.mark.colours.length]) : null;
 };
 
 // Where a number stands across: over its own bar, and beside those that rise higher than it.
@@ -321,11 +354,17 @@ mercer.draw.texts = (frame, mark, [us, vs]) => {
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
     const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];
-    const free = isOnBars ? mercer.between(frame, place, [half, size], v) : place;
+    const bar = isOnBars ? mercer.barAround(frame, place, v) : null;
+    const free = isOnBars && !bar ? mercer.between(frame, place, [half, size], v) : place;
     const u = isInCells ? place : Math.min(Math.max(free, left + half + 1), left + width - half - 1);
     if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - v) < 0.9 * size)) return;
     drawn.push([u, v, half]);
     const colour = mark.colours[i % mark.colours.length];
+    if (bar) {
+      const ink = mercer.contrast(mercer.rgb(bar), [255, 255, 255]) >= 4.5 ? "#ffffff" : "#000000";
+      mercer.write(frame.layer, mark.texts[i], u, v, { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill: ink });
+      return;
+    }
     const fill = isInCells ? (colour === frame.look.ink ? mercer.theme.ink : colour) : mercer.legible(colour);
     mercer.write(frame.layer, mark.texts[i], u, v, { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill, ...halo });
   });

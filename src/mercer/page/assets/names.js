@@ -158,11 +158,13 @@ mercer.Name = class {
     const { long } = this.frame.look;
     const near = this.boxes(mercer.besides);
     const beside = this.beside(near);
-    if (beside || !this.mark.covers) return [beside, false];
+    const { covers } = this.mark;
+    if (beside || !(covers || isFirst)) return [beside, false];
     const costs = new Map(this.boxes(mercer.further).filter((box) => this.isLed(box)).map((box) => [box, this.cost(box)]));
     const far = [...costs.keys()].sort((one, other) => costs.get(one) - costs.get(other));
     const open = far.find((box) => this.isFree(box));
     if (open && costs.get(open) <= long) return [open, true];
+    if (!covers) return [null, false];
     const mine = isFirst ? near.filter((box) => this.isOwn(box)) : [];
     const upon = mine.find((box) => this.isClear(box)) ?? mine.find((box) => this.isOnPeople(box));
     if (upon) return [upon, false];
@@ -218,6 +220,8 @@ mercer.writeNames = (frame, mark, us, found) => {
     const one = mercer.shape(group, "g", { "data-id": mark.ids ? mark.ids[i] : null });
     if (isFar) {
       const [x1, y1, x2, y2] = name.line(box);
+      // Among very many an edge parts the line from them.
+      if (hasDensity || frame.crowd) mercer.shape(one, "line", { x1, y1, x2, y2, stroke: mercer.theme.ground, "stroke-width": 3, opacity: 0.7, class: "edge" });
       mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.9, opacity: 0.8 });
     }
     if (hasDensity || (frame.crowd && !frame.crowd.isFree(box))) mercer.plate(one, box);
