@@ -88,15 +88,22 @@ class Source:
         return found
 
     @cached_property
-    def constants(self) -> list[str]:
-        """Upper-case names that the module defines."""
-        targets = [
-            target
-            for node in self.tree.body
-            if isinstance(node, ast.Assign | ast.AnnAssign)
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    def constants(self) -> list[tuple[str, str]]:
+        """Upper-case names that the module defines, each with its value as it is written."""
+        found: list[tuple[ast.expr, ast.expr | None]] = []
+        for node in self.tree.body:
+            if isinstance(node, ast.AnnAssign):
+                found.append((node.target, node.value))
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    found.extend(zip(target.elts, node.value.elts, strict=True))
+                else:
+                    found.append((target, node.value))
+        return [
+            (name.id, ast.unparse(value) if value else "")
+            for name, value in found
+            if isinstance(name, ast.Name) and CONSTANT.fullmatch(name.id)
         ]
-        return [t.id for t in targets if isinstance(t, ast.Name) and CONSTANT.fullmatch(t.id)]
 
     @cached_property
     def classes(self) -> list[str]:
@@ -159,6 +166,32 @@ def repeated(pairs: list[tuple[str, str]]) -> list[str]:
     return [f"{n}: {', '.join(sorted(at))}" for n, at in sorted(places.items()) if len(at) > 1]
 
 
+def second_meanings(known: list[Source]) -> list[str]:
+    """Return names of constants that have several values, each with these and their places."""
+    places: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for source in known:
+        for name, value in source.constants:
+            places[name][value].append(source.module.removeprefix("mercer."))
+    return [
+        f"{name}: " + "; ".join(f"{value[:40]} in {', '.join(at)}" for value, at in of.items())
+        for name, of in sorted(places.items())
+        if len(of) > 1
+    ]
+
+
+def second_copies(known: list[Source]) -> list[str]:
+    """Return constants that several modules define with one name and one value."""
+    places = defaultdict(list)
+    for source in known:
+        for name, value in source.constants:
+            places[(name, value)].append(source.module.removeprefix("mercer."))
+    return [
+        f"{name} = {value[:40]}: {', '.join(at)}"
+        for (name, value), at in sorted(places.items())
+        if len(at) > 1
+    ]
+
+
 def patched_constants(tests: list[Source]) -> list[str]:
     """Return constants that a test replaces, each with its place: they are parameters."""
     found = []
@@ -195,9 +228,11 @@ def numbers(root: Path = ROOT) -> Iterator[tuple[str, list[str] | int]]:
         "names of classes in two packages",
         repeated([(name, place) for names, place in private for name in names]),
     )
-    constants = [(name, s.module) for s in house for name in s.constants]
+    constants = [name for s in house for name, _ in s.constants]
     yield "constants", len(constants)
-    yield "names of constants", len({name for name, _ in constants})
+    yield "names of constants", len(set(constants))
+    yield "names of constants with several values", second_meanings(house)
+    yield "constants with one name and value in several modules", second_copies(house)
     yield "constants that tests replace", patched_constants(tests)
     yield "underscored attributes read from outside", [x for s in house for x in s.private_reads]
     yield "lines of code", sum(s.code_lines for s in house)

@@ -18,7 +18,7 @@ import mercer as mc
 from mercer import Gram
 from mercer.check import Array
 from mercer.engines.cpu import Threads
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits
 from mercer.spectrum import leading
 from tests.references import near
 
@@ -56,7 +56,7 @@ def test_threads_change_neither_scores_nor_signs(count: int, expected: Array) ->
     assert np.array_equal(horn[0], horn[1])
 
 
-@pytest.mark.parametrize("tile", [64, 100, TILE, 2_000])
+@pytest.mark.parametrize("tile", [64, 100, Limits.tile, 2_000])
 def test_tiles_change_neither_axes_nor_signs(tile: int, expected: Array) -> None:
     operator = Gram(KERNEL, X, tile=tile).centred()
     spectrum = leading(operator, 3, method="exact", tol=1e-12, random_state=0)

@@ -12,7 +12,7 @@ import mercer as mc
 from mercer import Gram
 from mercer.check import Array
 from mercer.engines import cpu
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits as EngineLimits
 from mercer.errors import DegenerateAxes, NoInertia
 from mercer.mds import limits
 from mercer.spectrum import Limits, leading
@@ -252,9 +252,10 @@ def test_both_sides_of_the_size_from_which_no_matrix_is_stored(
 
 
 def test_both_sides_of_the_sizes_of_tiles_and_parts() -> None:
-    x = sample(2 * TILE + 1)
+    tile = EngineLimits.tile
+    x = sample(2 * tile + 1)
     kernel = mc.Gaussian(2.0)
-    for n in (TILE - 1, TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 2 * TILE + 1):
+    for n in (tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1):
         V = np.random.default_rng(n).standard_normal((n, 2))
         near(Gram(kernel, x[:n]) @ V, kernel(x[:n]) @ V, 1e-12)
         near(Gram(kernel, x[:n], x[:100]) @ V[:100], kernel(x[:n], x[:100]) @ V[:100], 1e-12)

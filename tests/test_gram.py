@@ -20,6 +20,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.engines import cpu
 from mercer.engines.cpu import Threads, fastest_exponential
+from mercer.engines.limits import Limits
 from mercer.engines.tiles import Grid, PreparedTable, Tiles
 from mercer.errors import InvalidInput
 from mercer.gram import Gram
@@ -226,14 +227,14 @@ def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> N
     expected = np.exp(a.astype(np.longdouble))
     found = fastest_exponential()(a.copy(), 1.0)
     assert np.max(np.abs(found / expected - 1.0)) <= error
-    below: Array = np.full(cpu.SMALL_ARRAY, -1e4, dtype)
+    below: Array = np.full(Limits.small_array, -1e4, dtype)
     assert np.all(fastest_exponential()(below, 1.0) == 0.0)
 
 
 def test_without_the_compiler_the_exponential_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "find_spec", lambda name: None)
     found = cpu.fastest_exponential.__wrapped__()
-    a = np.linspace(-5.0, 0.0, cpu.SMALL_ARRAY)
+    a = np.linspace(-5.0, 0.0, Limits.small_array)
     assert np.array_equal(found(a.copy(), 1.0), np.exp(a))
 
 
@@ -275,7 +276,7 @@ def test_ctrl_c_stops_a_long_product_within_two_seconds() -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_fast_exponential_overflows_and_keeps_nan_as_numpys_does(dtype: type) -> None:
     top = 709.7 if dtype is np.float64 else 88.7
-    a: Array = np.full(cpu.SMALL_ARRAY, top, dtype)
+    a: Array = np.full(Limits.small_array, top, dtype)
     a[1], a[2], a[3] = top + 1.0, np.nan, -np.inf
     found = fastest_exponential()(a.copy(), 1.0)
     with np.errstate(over="ignore"):

@@ -578,7 +578,7 @@ def test_the_checks_fail_where_sums_are_divided_by_one_less(
 
 def test_the_checks_fail_without_the_rule_of_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     all_signs_of(assert_signs_follow_the_rule)
-    for place in ("mercer.spectrum.values.signs", "mercer.pca.centred_tables.signs"):
+    for place in ("mercer.spectrum.axes_and_signs.signs", "mercer.pca.centred_tables.signs"):
         with monkeypatch.context() as planted:
             planted.setattr(place, lambda scores: np.ones(scores.shape[1]))
             with pytest.raises(AssertionError):

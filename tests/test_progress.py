@@ -1,5 +1,6 @@
 """Progress is a line on the standard error, a function of two numbers, or nothing."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,3 +147,34 @@ def test_a_fitted_model_does_not_keep_who_was_told() -> None:
 
     model = mc.PCA(2).fit(X, progress=lambda done, total: None)
     assert pickle.loads(pickle.dumps(model)).inertias_.tolist() == model.inertias_.tolist()
+
+
+def test_who_waits_at_a_prompt_is_told_unasked_and_how_to_stop(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "BEAT", 0.0)
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    quick = mc.parallel_analysis(X[:40], 19, random_state=0, threads=1)
+    assert capsys.readouterr().err == ""  # it took less than two seconds
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    mc.parallel_analysis(X[:40], 19, random_state=0, threads=1, progress=False)
+    assert capsys.readouterr().err == ""
+    slow = mc.parallel_analysis(X[:40], 19, random_state=0, threads=1)
+    err = capsys.readouterr().err
+    assert err.split("\r")[-1].startswith("permutations 19/19  100 %")
+    assert err.endswith("Ctrl-C stops\n")
+    assert slow.p_values.tolist() == quick.p_values.tolist()
+
+
+def test_of_work_within_work_one_line_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with follow_work(None, "draws") as outer, follow_work(None, "tiles") as inner:
+        assert outer is not None
+        assert inner is None
+        outer(1, 1)
+    with follow_work(None, "tiles") as next_one:
+        assert next_one is not None
+    assert capsys.readouterr().err.count("\n") == 1

@@ -9,7 +9,7 @@ import pytest
 
 import mercer as mc
 from mercer.dimension import choose
-from mercer.resampling import Resampling, is_decided
+from mercer.resampling import PERMUTATIONS_UNASKED, Resampling, is_decided
 
 X = np.random.default_rng(0).standard_normal((30, 3)) * [3.0, 2.0, 1.0]
 SETS = ["a", "b"] * 15
@@ -120,7 +120,7 @@ def test_the_command_line_and_the_page_make_as_many_permutations_unasked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = mc.PCA(2).fit(X)
-    assert choose.affordable_permutations(model)[0] == choose.UNASKED == 199
+    assert choose.affordable_permutations(model)[0] == PERMUTATIONS_UNASKED == 199
     count, seconds = choose.affordable_permutations(mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X))
     assert (count, seconds < choose.PATIENCE) == (199, True)
     monkeypatch.setattr(choose, "PATIENCE", 0.0)

@@ -470,6 +470,8 @@ def test_memory_is_that_of_the_group_of_processes(
         ("data", "Tble", "; did you mean Table?"),
         ("networks", "Netwrk", "; did you mean Network?"),
         ("sklearn", "KernelPC", "; did you mean KernelPCA?"),
+        ("errors", "InvalidData", "; did you mean InvalidInput?"),
+        ("errors", "import_modul", ""),
         ("data", "zzyzx", ""),
     ],
 )

@@ -36,9 +36,9 @@ from mercer.kernels.geometry import negative_definite as negative_definite
 from mercer.kernels.given import FromFunction as FromFunction
 from mercer.kernels.given import Precomputed as Precomputed
 from mercer.kernels.graph import Graph as Graph
+from mercer.kernels.laplacian_matern import Laplacian as Laplacian
+from mercer.kernels.laplacian_matern import Matern as Matern
 from mercer.kernels.radial import Gaussian as Gaussian
-from mercer.kernels.stationary import Laplacian as Laplacian
-from mercer.kernels.stationary import Matern as Matern
 from mercer.kernels.tables import Columns as Columns
 from mercer.kernels.text import kernel as kernel
 from mercer.kernels.vectors import Linear as Linear

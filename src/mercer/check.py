@@ -359,7 +359,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     >>> vectors([[1.0, float("nan")]])
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: x, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: x, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first; rows and columns are counted from 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if isinstance(x, Checked) and x.is_known:
         return np.asarray(x.doubles)
@@ -542,7 +542,7 @@ def refuse_non_finite(
     >>> refuse_non_finite(np.array([[1.0, np.nan], [np.inf, 2.0]]), "X", columns=("age", "height"))
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: X, row 0, column 1 ('height') holds NaN, and 1 more entry is missing or infinite. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: X, row 0, column 1 ('height') holds NaN, and 1 more entry is missing or infinite. Remove or impute what is missing or infinite (NaN, inf) first; rows and columns are counted from 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     xp = namespace(values)
     if not xp.isdtype(values.dtype, ("real floating", "complex floating")):
@@ -569,9 +569,10 @@ def not_finite(
     column = f" ({columns[place[1]]!r})" if columns is not None and len(place) > 1 else ""
     verb = "entry is" if count == 2 else "entries are"
     more = f", and {count - 1} more {verb} missing or infinite" if count > 1 else ""
+    base = "; rows and columns" if len(place) > 1 else "; rows"
     return InvalidInput(
         f"{_at(name, place)}{column} holds {found}{more}. Remove or impute what is missing or "
-        "infinite (NaN, inf) first",
+        f"infinite (NaN, inf) first{f'{base} are counted from 0' if place else ''}",
         Advice(name, text=name),
     )
 
@@ -647,6 +648,13 @@ def square_matrix(values: Any, name: str) -> Array:
     if np.ndim(values) != 2 or a.shape[0] != a.shape[1]:
         raise InvalidInput(f"{name} must be a square matrix, found shape {np.shape(values)}")
     return a
+
+
+ASYMMETRY = 1e-8
+"""Beyond this, relative to the largest entry, two entries that should be conjugate are not."""
+
+ASYMMETRY_OF_FORMULAS = 1e-12
+"""The same of values that one formula gave: they differ by rounding, thousands of times less."""
 
 
 def worst_asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:

@@ -82,7 +82,7 @@ class InvalidInput(MercerError, ValueError):
     Traceback (most recent call last):
         ...
     mercer.errors.InvalidInput: X, row 0, column 1 holds NaN. Remove or impute what is missing or
-    infinite (NaN, inf) first
+    infinite (NaN, inf) first; rows and columns are counted from 0
     """
 
 
@@ -612,3 +612,20 @@ class ToleranceNotMet(UserWarning):
     >>> told[0].category.__name__, found.backward_error < 1e-12
     ('ToleranceNotMet', True)
     """
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse a name that is not here, with the one that was meant: other modules import this one.
+
+    >>> import mercer as mc
+    >>> mc.errors.InvalidData
+    Traceback (most recent call last):
+    ...
+    AttributeError: module 'mercer.errors' has no attribute 'InvalidData'; did you mean InvalidInput?
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    from difflib import get_close_matches  # only now: the command line starts with this module
+
+    known = [n for n, value in globals().items() if isinstance(value, type) and n[0] != "_"]
+    meant = [] if name.startswith("_") else get_close_matches(name, known, 1)
+    hint = f"; did you mean {meant[0]}?" if meant else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)

@@ -490,8 +490,7 @@ class Computing(Model):
 
         The device that is lost meanwhile is named by what was given.
         """
-        following = nullcontext() if progress is None else follow_work(progress, what)
-        with self._named_faults(given), following as tell:
+        with self._named_faults(given), follow_work(progress, what) as tell:
             engine = self._engine(tell if what == "tiles" else None)
             with using(engine):
                 yield tell

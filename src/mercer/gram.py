@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mercer.check import (
+    ASYMMETRY,
     Array,
     Checked,
     Points,
@@ -21,10 +22,10 @@ from mercer.display import Shown
 from mercer.engines.cpu import Threads, engine_in_use, engine_on
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import TILE, Block, Rounding, Tiles
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.given import MOST_ASYMMETRY
 from mercer.kernels.point_pairs import BOTH_WAYS
 from mercer.kernels.statements import gamma
 from mercer.operators import CentredSource, multiply
@@ -89,7 +90,7 @@ class Gram(Shown):
         sides = [side for side in (self.x, self.y) if isinstance(side, Held)]
         if sides:
             self.engine = engine_on(sides, self.engine)
-        self.tile = getattr(self.engine, "tile", TILE) if tile is None else tile
+        self.tile = getattr(self.engine, "tile", Limits.tile) if tile is None else tile
         self.progress = progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}
@@ -250,7 +251,7 @@ class Gram(Shown):
     def _refuse_asymmetric(self, values: Array, first: int) -> None:
         """Refuse a function that is not a kernel; those with a proof are symmetric by theorem."""
         asymmetry, (i, j) = worst_asymmetry(finite(values, self.kernel))
-        if asymmetry > MOST_ASYMMETRY:
+        if asymmetry > ASYMMETRY:
             raise InvalidInput(
                 f"{self.kernel} is not symmetric, or not the same at every call: for points "
                 f"{first + i} and {first + j} it is {values[i, j]:.6g}, the other way round "

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 import numpy as np
 
 from mercer.check import (
+    EPSILON,
     Array,
     Points,
     chunks,
@@ -28,9 +29,13 @@ from mercer.check import (
 from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.engines.held import Held, move_beside, to_host
-from mercer.engines.tiles import BLOCK, TILE, Rounding
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
+
+ENTRY_ROUNDING = 4.0 * EPSILON
+"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 CENTRED_ROWS = 512
 """Rows of a factor that are centred at a time, while they are in the cache."""
@@ -436,7 +441,7 @@ def _row_means(K: Array, weights: Array) -> Array:
     """Return K w by sums of sums of √n terms, which bounds their rounding in any order."""
     starts = np.arange(0, len(weights), _span(len(weights)))
     means = np.empty(len(K), K.dtype)
-    for rows in chunks(len(K), TILE):
+    for rows in chunks(len(K), Limits.tile):
         means[rows] = np.add.reduceat(K[rows] * weights, starts, axis=1).sum(axis=1)
     return means
 
@@ -456,7 +461,8 @@ def column_sums(block: Array) -> Array:
     >>> column_sums(np.ones((1000, 2)))
     array([1000., 1000.])
     """
-    parts: Array = np.add.reduceat(block, np.arange(0, max(len(block), 1), BLOCK), axis=0)
+    begins = np.arange(0, max(len(block), 1), Limits.summed_rows)
+    parts: Array = np.add.reduceat(block, begins, axis=0)
     if isinstance(parts, Held):
         return parts
     return parts.sum(axis=0) if len(block) else np.zeros(block.shape[1])

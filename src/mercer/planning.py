@@ -17,7 +17,7 @@ from mercer.display import Shown
 from mercer.engines.cluster_cost import ClusterCost, Workers, cluster_cost
 from mercer.engines.cpu import Threads, engine_of
 from mercer.engines.engine import Engine
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits as EngineLimits
 from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
@@ -249,14 +249,14 @@ def _pair(d: int, block: int, single: bool) -> Timed:
     """
     rng = np.random.default_rng(0)
     columns = min(max(d, 1), WIDEST)
-    points = rng.standard_normal((2 * TILE, columns))
-    vectors = rng.standard_normal((2 * TILE, block))
+    points = rng.standard_normal((2 * EngineLimits.tile, columns))
+    vectors = rng.standard_normal((2 * EngineLimits.tile, block))
     gram = Gram(Gaussian(float(np.sqrt(columns))), points, engine=Threads(1))
     tiles = _lasting(lambda: gram.product(vectors, single=single))
     wider = max(d - WIDEST, 0) / SIDE**3  # of the operations of a product
     return Timed(
         *(
-            three / (3.0 * TILE**2) + wider * product
+            three / (3.0 * EngineLimits.tile**2) + wider * product
             for three, product in zip(tiles, _product(), strict=True)
         )
     )

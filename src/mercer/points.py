@@ -257,7 +257,7 @@ def sparse_points(matrix: Any, name: str) -> SparseRows:
     >>> sparse_points(sparse.coo_array([[0.0, float("inf")]]), "x")
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: x, row 0, column 1 holds inf. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: x, row 0, column 1 holds inf. Remove or impute what is missing or infinite (NaN, inf) first; rows and columns are counted from 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if len(matrix.shape) != 2 or np.dtype(matrix.dtype).kind not in "biufc":
         raise InvalidInput(

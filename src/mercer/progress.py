@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from threading import Lock
 from time import monotonic
 from typing import TypeAlias
 
@@ -16,6 +17,9 @@ _HEARD: ContextVar[Callable[[float], None] | None] = ContextVar("mercer_residual
 
 BEAT = 0.1
 """Seconds between two states of a line that are written."""
+
+PATIENCE = 2.0
+"""Seconds that whoever sits at a prompt waits before they are told unasked how far work is."""
 
 
 class Line:
@@ -80,11 +84,37 @@ class WrittenLine(Line):
         self._width = len(text)
 
 
+class LateLine(WrittenLine):
+    """A line for work that takes longer than expected, which also says how to stop it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._next = self.begun + PATIENCE
+
+    def line(self) -> str:
+        stop = "interrupting the kernel" if "ipykernel" in sys.modules else "Ctrl-C"
+        return f"{super().line()}  {stop} stops"
+
+    def close(self) -> None:
+        if self._width:
+            super().close()
+
+
+_seen = Lock()
+"""Held by the one line that is written unasked: work is made of work."""
+
+
+def is_session() -> bool:
+    """Whether somebody waits at a prompt, Python's own or that of a notebook."""
+    return hasattr(sys, "ps1")
+
+
 @contextmanager
 def follow_work(progress: bool | Progress | None, what: str) -> Iterator[Progress | None]:
     """Return the function to call with parts done and parts there are, None where nobody asked.
 
     True writes a line to the standard error, which ends with the work; ``what`` names the parts.
+    None writes it too, where somebody waits at a prompt for longer than `PATIENCE`; False does not.
 
     >>> seen = []
     >>> with follow_work(lambda done, total: seen.append((done, total)), "draws") as tell:
@@ -95,7 +125,14 @@ def follow_work(progress: bool | Progress | None, what: str) -> Iterator[Progres
     ...     print(tell)
     None
     """
-    if progress is None or progress is False:
+    if progress is None and is_session() and _seen.acquire(blocking=False):
+        late = LateLine(what)
+        try:
+            yield late
+        finally:
+            _seen.release()
+            late.close()
+    elif progress is None or progress is False:
         yield None
     elif progress is True:
         line = WrittenLine(what)

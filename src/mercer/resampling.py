@@ -21,6 +21,9 @@ CORRECTIONS = ("holm", "benjamini-hochberg", None)
 PERMUTATIONS = 999
 """Permutations of a test, unless another number is given: no p-value is below 0.001."""
 
+PERMUTATIONS_UNASKED = 199
+"""Permutations of a test made beside what was asked for: no p-value is below 0.005."""
+
 TIED = 1e-9
 """P-values that differ by less than this share are the same."""
 

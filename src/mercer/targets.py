@@ -70,7 +70,7 @@ def read_numbers(y: Any) -> Any:
     >>> read_numbers([1.5, np.nan])
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first; rows are counted from 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     y = as_numpy(y) if is_foreign(y := compute_lazy(y)) else y
     values = np.asarray(y)

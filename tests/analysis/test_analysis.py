@@ -19,7 +19,8 @@ import mercer
 import mercer as mc
 from mercer.analysis import analyse, propose
 from mercer.analysis.doubts import doubts_of
-from mercer.analysis.evidence import correlation_ratios, silhouette
+from mercer.analysis.evidence import silhouette
+from mercer.analysis.separation import correlation_ratios
 from mercer.check import Array
 from mercer.cli import main
 from mercer.data.sequences import Sequences
@@ -83,7 +84,7 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
         "12 columns of numbers, 2 of them set aside, and 1 factor",
     ),
     "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 columns of numbers"),
-    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances of 21 individuals"),
+    "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances between 21 points"),
     "poison": (lambda: poison("Nausea", "Vomiting", "Fever", "Fish"), "mca", "4 factors"),
     "mixed poison": (lambda: poison(), "famd", "2 columns of numbers and 13 factors"),
     "wine": (lambda: wine(), "pca", "10 columns of numbers and 2 factors"),
@@ -91,8 +92,12 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "identifiers": (identified, "pca", "2 columns of numbers"),
     "counts": (counts, "ca", "5 columns of counts"),
     "marks": (marks, "pca", "4 columns of numbers"),
-    "distances": (distances, "mds", "distances of 12 individuals"),
-    "similarities": (lambda: np.corrcoef(RNG.normal(size=(6, 30))), "kpca", "similarities of 6"),
+    "distances": (distances, "mds", "distances between 12 points"),
+    "similarities": (
+        lambda: np.corrcoef(RNG.normal(size=(6, 30))),
+        "kpca",
+        "similarities between 6 points",
+    ),
 }
 
 
@@ -191,6 +196,9 @@ def test_columns_of_counts_with_gaps_are_beside_those_without() -> None:
     assert (fate.name, fate.reason.startswith("some of its counts are missing")) == (name, True)
     assert propose(table, missing="mean", active=[name]).analysis == "pca"
     whole = mc.CA().fit(counts().drop(columns=name))
+    (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "missing"]
+    assert "makes no axis, as the column is supplementary;" in doubt.text
+    assert "drawn as if measured" not in doubt.text
     made = analyse(table, missing="mean", random_state=0).model
     np.testing.assert_allclose(made.inertias_, whole.inertias_, rtol=1e-12)
 
@@ -340,6 +348,12 @@ def test_counts_of_combinations_weight_the_rows() -> None:
         found.model.inertias_, mc.MCA(4).fit(whole.reset_index(drop=True)).inertias_, rtol=1e-10
     )
     assert found.counted == 197
+    assert len(found.table) == len(found.model.individuals_.coordinates) == 11  # nobody is in one
+    assert "f·b·y" not in found.table.row_names
+    (told,) = [doubt.text for doubt in found.doubts if doubt.kind == "weights"]
+    assert "and 1 row that was never seen is left out" in told
+    assert "from 1 to 70." in found.sentence
+    assert found.sentence.startswith("The table holds 3 factors and a column of frequencies: ")
     names = found.table.row_names
     assert names is not None
     assert names[:2] == ("m·a·y", "m·a·n")  # rather than numbers of rows
@@ -630,8 +644,26 @@ def test_categories_are_coloured_by_the_factor_that_their_map_parts_best() -> No
     value = describe(found, table=table, choices={})
     assert value["individuals"]["colours"][0]["name"] == found.table.colour.name
     assert any("the factor that the map parts best" in note for note in value["data"]["notes"])
-    numbers = Table.of({**columns, **{f"x{i}": rng.normal(size=60) for i in range(13)}})
-    assert analyse(numbers).table.colour.name == "noise"  # beside numbers, the first of the file
+
+
+def test_individuals_are_coloured_by_the_factor_whose_groups_lie_apart() -> None:
+    rng = np.random.default_rng(5)
+    soil = np.repeat([*"abcd"], 15)
+    numbers = rng.normal(size=(60, 6)) + 1.5 * rng.normal(size=(4, 6))[np.repeat(range(4), 15)]
+    measured = {f"x{i}": column for i, column in enumerate(numbers.T)}
+    label = rng.permutation(np.repeat([*"klm"], 20))
+    table = pd.DataFrame({"label": label, "soil": soil, "again": soil} | measured)
+    found = analyse(table, random_state=0)
+    assert found.analysis == "pca"
+    assert found.table.colour.name == "soil"  # not the first of the file, and of equals the first
+    assert 'coloured by "soil", the factor that the map parts best' in found.table.notes[-1]
+    assert found.evidence is not None
+    assert found.evidence.separations[0].factor == "soil"
+    asked = mc.read(table).coloured_by("label")
+    assert analyse(asked, random_state=0).table.colour.name == "label"
+    many = rng.permutation(np.repeat(range(12), 5)).astype(str)  # many groups are no merit
+    two = pd.DataFrame({"many": many, "pair": np.where(soil < "c", "u", "v")} | measured)
+    assert analyse(two, random_state=0).table.colour.name == "pair"
 
 
 def test_separation_is_the_mean_squared_canonical_correlation() -> None:
@@ -818,6 +850,10 @@ def test_an_axis_of_size_is_told_from_one_that_opposes_columns() -> None:
     body = pd.DataFrame(size[:, None] + noise, columns=list("abcd"))
     assert "shows overall size" in doubts(body)["size"]
     assert "size" not in doubts(body.assign(d=-body["d"]))
+    half = 0.8 * np.outer(RNG.normal(size=80), np.ones(4)) + RNG.normal(0, 0.6, (80, 4))
+    moderate = pd.DataFrame(half, columns=list("abcd"))  # whose first axis is some two thirds
+    assert "shows overall size" in doubts(moderate)["size"]
+    assert "size" not in doubts(moderate.assign(d=RNG.normal(size=80)))
     assert "size" not in doubts(pd.DataFrame(noise, columns=list("abcd")))
 
 
@@ -927,7 +963,83 @@ def test_what_a_kernel_does_not_add_is_said_without_a_p_value_of_something_else(
     assert made.evidence is not None
     assert made.evidence.p_value is not None
     assert made.adds.startswith("A curved map, that of a kernel PCA, was drawn as a check and ")
-    assert "p = " not in made.adds
-    assert "on up to 5 axes" in made.adds
+    (groups,) = made.evidence.separations
+    assert made.adds.count("p = ") == 1  # of the groups, and not of the alignment
+    assert (
+        f"(p = {max(groups.p_value, groups.straight_p_value):.2g}, tested on up to 5 axes)"
+        in made.adds
+    )
+    unlinked = replace(groups, p_value=0.3, straight_p_value=0.4)
+    told = replace(made.evidence, separations=(unlinked,)).adds
+    assert 'neither separates the groups of "Species" more than chance would' in told
+    one = replace(made.evidence, separations=(replace(groups, p_value=0.3),)).adds
+    assert 'only the straight one separates the groups of "Species" more than chance' in one
     by_chance = replace(made.evidence, p_value=0.4, separations=()).adds
     assert "by chance, p = 0.4" in by_chance
+
+
+def test_classes_of_a_number_are_set_aside_beside_it_and_named() -> None:
+    rng = np.random.default_rng(0)
+    age = rng.permutation(np.r_[18:78]).astype(float)
+    names = [f"q{i}" for i in range(5)]
+    answers = {name: rng.choice([*"xyz"], 60) for name in names}
+    table = pd.DataFrame(answers | {"age": age, "age_Q": pd.cut(age, 4, labels=[*"abcd"])})
+    table["age_Q"] = table["age_Q"].astype(str)
+    found = propose(table)
+    assert found.analysis == "famd"
+    assert set(found.active) == {*names, "age"}
+    (doubt,) = [d for d in found.doubts if d.kind == "copies"]
+    assert doubt.text.startswith('the classes "age_Q" of "age" are intervals of that number')
+    assert str(doubt.advice) == "active=['age_Q']"
+    assert "1 column of numbers and 6 factors, 1 of them set aside" in found.sentence
+    assert found.used_as("supplementary") == ["age_Q"]
+    assert "age_Q" in propose(table, active=["age_Q"]).active
+    assert "age_Q" in propose(table, method="mca").active  # beside which the number stands
+    assert "age" not in propose(table, method="mca").active
+    table.loc[table["age"].idxmin(), "age_Q"] = "d"  # no interval any more
+    assert "age_Q" in propose(table).active
+    assert "copies" not in {d.kind for d in propose(table).doubts}
+
+
+def test_classes_are_intervals_of_what_was_measured() -> None:
+    """Means that were put in for missing numbers lie in no interval of their own."""
+    rng = np.random.default_rng(1)
+    size = rng.permutation(np.arange(60.0))
+    answers = {f"q{i}": rng.choice([*"xyz"], 60) for i in range(5)}
+    table = pd.DataFrame(
+        answers | {"size": size, "cut": np.array([*"abc"])[(size // 20).astype(int)]}
+    )
+    table.loc[[int(np.argmin(size)), int(np.argmax(size))], "size"] = np.nan
+    assert "cut" not in propose(table, missing={"number": "mean", "factor": "level"}).active
+
+
+def test_copies_are_doubted() -> None:
+    rng = np.random.default_rng(2)
+    celsius = rng.normal(20, 5, 40)
+    measured = {"a": rng.normal(size=40), "c": celsius, "f": 32 + 1.8 * celsius}
+    assert '"f" says the same as "c"' in doubts(pd.DataFrame(measured))["copies"]
+    assert "copies" not in doubts(pd.DataFrame(measured | {"f": celsius + rng.normal(size=40)}))
+    rare = {name: np.r_[np.zeros(39), 7.0] for name in ("first", "second")}  # alike by one row
+    assert "copies" not in doubts(pd.DataFrame({"a": measured["a"], "c": celsius} | rare))
+    answer = rng.choice([*"xyz"], 40)
+    again = pd.DataFrame(
+        {"en": answer, "fr": np.char.add("le ", answer), "b": rng.choice([*"uv"], 40)}
+    )
+    assert '"fr" says the same as "en"' in doubts(again)["copies"]
+
+
+def test_a_label_beside_a_series_is_doubted_and_the_series_is_not() -> None:
+    rng = np.random.default_rng(3)
+    pixels = {f"pixel_{i}_{j}": rng.integers(0, 17, 80) for i in range(4) for j in range(4)}
+    pixels["pixel_0_0"] = rng.integers(0, 2, 80)  # measured like the others
+    table = pd.DataFrame(pixels | {"digit": rng.permutation(np.arange(80) % 10)})
+    (doubt,) = [d for d in propose(table).doubts if d.kind == "codes"]
+    assert doubt.text.startswith('the column "digit" holds the whole numbers 0 to 9 beside 16')
+    assert str(doubt.advice) == "roles={'digit': 'factor'}"
+    sizes = pd.DataFrame(pixels | {"mass": rng.normal(size=80)})
+    assert "codes" not in doubts(sizes)
+    answers = {f"q{i}": rng.integers(1, 6, 80) for i in range(9)}  # most of which may be codes
+    (codes,) = propose(pd.DataFrame(answers | {"m": rng.normal(size=80)})).doubts
+    assert codes.advice is not None
+    assert codes.text.startswith("9 of 10 columns hold few different numbers")
+    assert list(codes.advice.value) == list(answers)  # the flag names all that the text counts

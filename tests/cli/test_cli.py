@@ -261,7 +261,7 @@ def test_weights_are_told_and_a_missing_one_is_never_made_up(run: Any, tmp_path:
     )
     assert 'rows weighted by "w"' in plain.err.splitlines()[0]
     assert "supplementary" not in plain.err.splitlines()[0]
-    assert "The rows have weights, from 1 to 3." in plain.err
+    assert "The rows have weights from 1 to 3." in plain.err
     dim = run("dim", path, "--weights", "w", "--permutations", 19)
     assert dim.out.startswith(plain.out.splitlines()[0])
     page = tmp_path / "page.html"
@@ -271,7 +271,7 @@ def test_weights_are_told_and_a_missing_one_is_never_made_up(run: Any, tmp_path:
         assert value["weights"] == "w"
         uses = {column["name"]: column["reason"] for column in value["columns"]}
         assert uses["w"] == "it holds the weights of the rows"
-    assert "The rows have weights, from 1 to 3." in page.read_text()
+    assert "The rows have weights from 1 to 3." in page.read_text()
     assert run("fit", path, "--json").value["weights"] is None
     for written, what in (("NA", "missing"), ("-1", "negative")):
         broken = [line if i not in (3, 5) else f"{line.rpartition(',')[0]},{written}"
@@ -815,7 +815,11 @@ def test_the_real_page_is_written_from_data_and_from_a_model(
 def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
-    monkeypatch.setattr("mercer.cli.fits.carry_out", None)
+    def choosing_alone(work: Any, talk: Any, line: Any) -> Any:
+        assert line.what == "choosing"  # among analyses, of which none is made
+        return work()
+
+    monkeypatch.setattr("mercer.cli.fits.carry_out", choosing_alone)
     monkeypatch.setattr("mercer.cli.check_command.carry_out", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err

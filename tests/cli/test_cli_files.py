@@ -51,6 +51,30 @@ def test_the_first_command_works_where_values_are_missing(run: Any, holes: Path)
     )
 
 
+def test_replicates_that_lack_a_value_are_left_out_and_the_code_leaves_them_out_too(
+    run: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    file, page = tmp_path / "genes.csv", tmp_path / "page.html"
+    cells = [[f"{v:.4f}" for v in row] for row in rng.standard_normal((20, 3))]
+    cells[2][1] = ""
+    batches = ["" if i == 5 else "one" for i in range(20)]  # no matter: nothing reads them
+    rows = [
+        ",".join([*row, "ab"[i % 2], b])
+        for i, (row, b) in enumerate(zip(cells, batches, strict=True))
+    ]
+    file.write_text("g1,g2,g3,dose,batch\n" + "\n".join(rows) + "\n")
+    words = ("replicates", file, "--condition", "dose", "--sizes", "4-4", "--draws", "5")
+    answer = run(*words, "--page", page, "--json")
+    assert answer.value["conditions"] == {"a": 9, "b": 10}
+    assert any("1 of 20 rows left out" in note for note in answer.value["warnings"])
+    assert run(*words, "--no-page", "--strict").code == 3
+    found = re.search(r'"code":("(?:[^"\\]|\\.)*")', page.read_text())
+    code = json.loads(found[1]) if found else ""
+    (line,) = [line for line in code.splitlines() if line.startswith("table = ")]
+    assert len(eval(line.removeprefix("table = "), {"mc": mc})) == 19
+
+
 def test_a_table_says_where_values_were_put(run: Any, holes: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.mercer"
     assert run("fit", holes, "--out", model, "-q").code == 0
@@ -69,9 +93,12 @@ def test_a_table_says_where_values_were_put(run: Any, holes: Path, tmp_path: Pat
 
 
 def test_a_response_is_never_imputed(run: Any, holes: Path) -> None:
-    answer = run("curve", holes, "--y", "a", "--x", "b", "--no-page")
-    assert answer.code == 3
-    assert "3 numbers are missing" in answer.err
+    words = ("curve", holes, "--y", "a", "--x", "b", "--no-page")
+    for ways in ((), ("--impute", "mean")):
+        assert run(*words, *ways).out.startswith("7 observations: a as a function of b")
+    refused = run(*words, "--strict")
+    assert refused.code == 3
+    assert "3 numbers are missing" in refused.err
 
 
 def test_the_code_of_a_page_names_what_was_done_and_nothing_else(
@@ -594,3 +621,58 @@ def test_texts_are_not_told_as_supplementary_and_columns_stand_in_their_order(
     assert '3 variables: "size", "shape", "kind"; ' in told
     assert told.endswith('dates and texts not used: "make"')
     assert "supplementary" not in told
+
+
+def test_the_columns_that_are_chosen_make_the_axes_and_no_others(run: Any, tmp_path: Path) -> None:
+    """Columns are chosen as R's ``decathlon[, 1:10]`` is, and FactoMineR's inertias follow."""
+    found = run("fit", DECATHLON, "--cols", "1-10", "--json").value
+    assert found["active"] == list(mc.datasets.decathlon().names[1:11])
+    assert {"Rank", "Points", "Competition"} <= set(found["supplementary"])
+    assert found["axes"][0]["inertia"] == pytest.approx(3.2719055, abs=1e-7)
+    named = run("fit", DECATHLON, "--cols", "Points,Rank", "--json").value
+    assert set(named["active"]) == {"Rank", "Points"}  # though one looks like row numbers
+    page = tmp_path / "page.html"
+    assert run("report", DECATHLON, "--cols", "Points,Rank", "--out", page, "-q").code == 0
+    assert "--active" not in page.read_text().partition('"command":')[2][:300]
+    wrong = run("fit", DECATHLON, "--cols", "1-90")
+    assert (wrong.code, "--cols: there is no column 1-90" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "ending", "starts"),
+    [
+        ([], "pdf", b"%PDF"),
+        (["--sup-rows", "38-41"], "png", b"\x89PNG"),
+        (["--method", "famd"], "svg", b"<?xml"),
+        (["--method", "stress"], "png", b"\x89PNG"),
+        (["--kernel", "gaussian(bandwidth='median')"], "png", b"\x89PNG"),
+    ],
+)
+def test_the_map_is_a_file_in_the_format_of_its_ending(
+    flags: list[str], ending: str, starts: bytes, run: Any, tmp_path: Path
+) -> None:
+    picture = tmp_path / f"map.{ending}"
+    assert run("fit", DECATHLON, *flags, "--picture", picture).code == 0
+    assert picture.read_bytes().startswith(starts)
+
+
+def test_a_picture_is_drawn_by_its_flag_alone(run: Any, tmp_path: Path) -> None:
+    """A model under the name of a picture would open in no program."""
+    for words in (("fit", "--out"), ("fit", "--coords"), ("report", "--out")):
+        picture = tmp_path / "map.pdf"
+        answer = run(words[0], DECATHLON, words[1], picture)
+        assert answer.code == 2
+        assert f"--picture {picture} draws the map" in answer.err
+        assert not picture.exists()
+    refused = run("fit", DECATHLON, "--picture", tmp_path / "map.gif")
+    assert (refused.code, "a picture ends in .pdf, .svg, .png" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("--pdf", "--picture"), ("--plot", "--picture"), ("--habillage", "--colour")]
+    + [("--csv", "--coords"), ("--columns", "--cols")],
+)
+def test_words_of_r_are_answered_with_ours(word: str, meant: str, run: Any) -> None:
+    answer = run("fit", DECATHLON, word, "x")
+    assert (answer.code, f"did you mean {meant}?" in answer.err) == (2, True)

@@ -254,7 +254,9 @@ def test_classes_that_were_asked_for_are_those_of_the_page(run: Any, tmp_path: P
     assert "--clusters 4" in value["reproduce"]["command"]
 
 
-@pytest.mark.parametrize("flags", [[], ["--rank", "2"], ["--seed", "3"]])
+@pytest.mark.parametrize(
+    "flags", [[], ["--rank", "2"], ["--seed", "3"], ["--permutations", "0"]], ids=" ".join
+)
 def test_classes_are_the_same_in_a_fit_and_on_the_page(
     flags: list[str], run: Any, tmp_path: Path
 ) -> None:
@@ -265,15 +267,16 @@ def test_classes_are_the_same_in_a_fit_and_on_the_page(
     np.savetxt(data, rows, delimiter=",", header=",".join("abcdef"), comments="")
     words = [data, "--method", "pca", "--clusters", *flags]
     found = run("fit", *words, "--json").value["clusters"]
-    assert found["axes"] == 2
+    axes = 5 if "--permutations" in flags else 2  # without the test, as many as R keeps
+    assert found["axes"] == axes
     assert run("report", *words, "--out", page, "-q").code == 0
     value = value_of(page)
     assert [row[1] for row in value["sheets"]["classes"]["rows"]] == [
         one["size"] for one in found["classes"]
     ]
-    assert value["groups"]["sentences"][0].startswith("On the first 2 axes")
+    assert value["groups"]["sentences"][0].startswith(f"On the first {axes} axes")
     said = run("fit", *words).out
-    assert f"{found['count']} classes on the first 2 axes explain " in said
+    assert f"{found['count']} classes on the first {axes} axes explain " in said
 
 
 def test_classes_of_rows_that_were_counted_have_sizes_in_individuals(
@@ -285,17 +288,40 @@ def test_classes_of_rows_that_were_counted_have_sizes_in_individuals(
     rows = [f"{cell},{n}\n" for cell, n in zip(cells, seen, strict=True)]
     data.write_text("sex,dose,ill,Freq\n" + "".join(rows), encoding="utf-8")
     found = run("fit", data, "--clusters", 3, "--json").value["clusters"]
-    sizes = np.bincount(found["labels"], seen)[1:].tolist()
+    there = [n for n in seen if n]  # nobody is in the ninth
+    sizes = np.bincount(found["labels"], there)[1:].tolist()
     assert [one["size"] for one in found["classes"]] == sizes
-    assert sum(one["rows"] for one in found["classes"]) == 12
+    assert sum(one["rows"] for one in found["classes"]) == 11
+    named = {name for one in found["classes"] for name in (*one["typical"], *one["distant"])}
+    assert "m·b·yes" not in named
     said = run("fit", data, "--clusters", 3).out
-    assert f"class 1: {sizes[0]:.0f} members in {found['classes'][0]['rows']} rows" in said
+    rows = found["classes"][0]["rows"]
+    assert f"class 1: {sizes[0]:.0f} members in {rows} row{'s' if rows > 1 else ''}, such" in said
     assert run("report", data, "--clusters", 3, "--out", page, "-q").code == 0
     value = value_of(page)
     sheet = value["sheets"]["classes"]
     assert [column["name"] for column in sheet["columns"][:3]] == ["class", "individuals", "rows"]
     assert [row[1] for row in sheet["rows"]] == sizes
-    assert "the 197 individuals in 12 rows form" in value["groups"]["sentences"][0]
+    assert "the 197 individuals in 11 rows form" in value["groups"]["sentences"][0]
+
+
+def test_a_column_of_frequencies_named_as_weights_counts_individuals_too(
+    run: Any, tmp_path: Path
+) -> None:
+    """With --weights Freq the tests were of 24 rows, and what 2 201 people show was chance."""
+    data = tmp_path / "seen.csv"
+    seen = [300, 90, 20, 700, 50, 80, 10, 400, 0, 200, 90, 30]
+    cells = [f"{s},{d},{i}" for s in "fm" for d in "abc" for i in ("yes", "no")]
+    rows = [f"{cell},{n}\n" for cell, n in zip(cells, seen, strict=True)]
+    data.write_text("sex,dose,ill,Freq\n" + "".join(rows), encoding="utf-8")
+    named = run("fit", data, "--weights", "Freq", "--clusters", 3, "--json").value
+    guessed = run("fit", data, "--clusters", 3, "--json").value
+    assert named["weights"] == guessed["weights"] == "Freq"
+    assert named["clusters"] == guessed["clusters"]
+    assert named["evidence"]["individuals"] == sum(seen)
+    assert named["individuals"] == 11
+    other = run("fit", data, "--weights", "Freq", "--active", "Freq", "--json").value
+    assert other["individuals"] == 12  # a variable too, and so no count
 
 
 def test_the_least_number_of_replicates_is_that_of_the_library(run: Any) -> None:

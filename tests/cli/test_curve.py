@@ -241,10 +241,28 @@ def test_what_is_missing_matters_in_the_columns_of_the_function_alone(
     assert answer.code == 0
     assert f"{file}: 1 of 30 rows left out: 1 without a number" in answer.err
     assert answer.out.startswith("29 observations: y as a function of x.")
-    refused = run(*words)
+    usual = run(*words)
+    assert (usual.code, usual.out) == (0, answer.out)
+    assert "1 of 30 rows left out: 1 without a number. --strict refuses such files" in usual.err
+    refused = run(*words, "--strict")
     assert refused.code == 3
     assert '1 number is missing, in column "y" (1)' in refused.err
     assert "--drop-na leaves out 1 of 30 rows" in refused.err
+
+
+def test_what_is_explained_is_never_filled_in(run: Any, tmp_path: Path) -> None:
+    """A value put there would count as an observation that nobody made."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 6, 40)
+    rows = [f"{a:.4f},{np.sin(a):.4f}" for a in x]
+    rows[7], rows[9] = f"{x[7]:.4f},", ",0.5"
+    file, page = tmp_path / "holes.csv", tmp_path / "page.html"
+    file.write_text("x,y\n" + "\n".join(rows) + "\n")
+    answer = run("curve", file, "--y", "y", "--impute", "mean", "--page", page, "--json")
+    assert answer.value["observations"] == 39
+    assert "1 of 40 rows left out: y, which is explained, is missing there" in answer.err
+    assert "1 missing number replaced by the mean of the column" in answer.err
+    assert "1 of 40 rows left out: y, which is explained, is missing there." in page.read_text()
 
 
 def test_a_penalty_without_bound_is_said_to_be_a_straight_line(run: Any, tmp_path: Path) -> None:

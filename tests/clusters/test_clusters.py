@@ -146,6 +146,10 @@ def test_those_without_weight_go_to_the_nearest_centre() -> None:
     nearest = np.argmin(((F[:5, None] - found.centres[None]) ** 2).sum(axis=2), axis=1) + 1
     assert np.array_equal(found.labels[:5], nearest)
     assert np.allclose(found.centres, mc.cluster(mc.PCA().fit(X[5:]), 4).centres)
+    for label in range(1, 5):  # of which they are no members
+        assert min(found.members(label)) >= 5
+        assert min(found.remote(label)) >= 5
+    assert found.sizes.sum() == 55
 
 
 def test_weights_that_count_are_classes_of_those_who_were_counted() -> None:
@@ -161,8 +165,8 @@ def test_weights_that_count_are_classes_of_those_who_were_counted() -> None:
     each = {name: column[people] for name, column in table.items()}
     assert np.array_equal(rows.sizes, same.sizes)
     assert rows.sizes.sum() == 157
-    assert rows.rows.sum() == 8
-    assert str(rows).startswith("Clusters: 157 individuals in 8 rows in 3 classes")
+    assert rows.rows.sum() == 7  # nobody is in the sixth
+    assert str(rows).startswith("Clusters: 157 individuals in 7 rows in 3 classes")
     for told, one_by_one in (
         (rows.describe(table), same.describe(each)),
         (rows.links(table), same.links(each)),

@@ -374,6 +374,22 @@ def test_titles_above_the_header_are_noticed_and_told(file: File, above: str, en
         assert read(path, skip=lines).names == table.names
 
 
+def test_rows_left_out_are_notes_of_the_table(file: File) -> None:
+    head: list[Any] = ["name", "height", "age"]
+    ada: list[Any] = ["Ada", 1.65, 36]
+    rows = [["Heights, 1952"], [], ["by hand"], head, ada, [], ["Alan", 1.8, 41]]
+    with pytest.warns(mc.errors.DataWarning, match="2 rows above"):
+        table = read(file(workbook(rows), "heights.xlsx"))
+    assert '2 rows above the table left out: "Heights, 1952", "by hand"' in table.notes
+    assert "1 empty row left out" in table.notes
+    assert len(table) == 2
+    with pytest.warns(mc.errors.DataWarning, match="left out"):
+        plain = read(file("A title\nname,x,y\na,1,2\nb,2,1\n"))
+    assert "1 line above the table left out" in plain.notes
+    whole = read(file(workbook([head, ada]), "whole.xlsx"))
+    assert not any("left out" in note for note in whole.notes)
+
+
 def test_titles_above_numbers_and_errors_below_them(file: File) -> None:
     with pytest.warns(mc.errors.DataWarning, match="left out"):
         table = read(file("A title\nx,y,z\n1,2,3\n4,5,6\n"))

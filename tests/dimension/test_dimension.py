@@ -17,10 +17,11 @@ from sklearn.datasets import load_digits
 
 import mercer as mc
 from mercer.check import Array
-from mercer.dimension.column_permutations import Drawn, has_shuffled
+from mercer.dimension import column_permutations
+from mercer.dimension.column_permutations import Drawn, _compiled_shuffle, has_shuffled
 from mercer.dimension.horn import Measure, first_failure
 from mercer.dimension.limits import Limits
-from mercer.dimension.null import linear_subject
+from mercer.dimension.permuted_data import linear_subject
 from mercer.dimension.rules import (
     CrossValidationChoice,
     KaiserChoice,
@@ -763,17 +764,40 @@ def test_a_scree_says_in_words_where_it_stops_and_what_it_misses() -> None:
     found = by_scree(np.array([3.69, 2.23, 0.56, 0.51, 0.35]), 7.34)  # an elbow after two steps
     assert found.n_components == 1
     assert found.evidence == (
-        "1 axis: the step down after axis 2 is larger than that after axis 1, where the scree no "
-        "longer flattens; an elbow further on is missed where one step follows another"
+        "1 axis: the step from axis 2 to 3 is larger than that from 1 to 2; a bend further on is "
+        "not looked for"
     )
     later = by_scree(np.array([10.0, 6.0, 3.0, 2.5, 1.0]), 22.5).evidence
-    assert later.startswith("3 axes: the step down after axis 4 is larger than that after axis 3")
+    assert later.startswith(
+        "3 axes: up to axis 3 each step down is smaller than the one before, and the step from "
+        "axis 4 to 5 is larger than that from 3 to 4"
+    )
     even = by_scree(np.array([3.0, 2.0, 1.0, 0.5]), 6.5).evidence
-    assert even.startswith("1 axis: the step down after axis 2 is as large as that after axis 1")
+    assert even.startswith("1 axis: the step from axis 2 to 3 is as large as that from 1 to 2")
 
 
-def test_one_second_difference_is_spoken_of_as_one() -> None:
-    assert "the second difference is positive" in by_scree(np.array([4.0, 2.0, 1.0]), 9.0).evidence
+def test_two_steps_are_spoken_of_as_two() -> None:
+    found = by_scree(np.array([4.0, 2.0, 1.0]), 9.0)
+    assert "the second step down is smaller than the first" in found.evidence
+
+
+def test_shuffles_are_compiled_where_a_process_makes_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, compiled = np.arange(12.0).reshape(3, 4), []
+
+    def note(bits: Any, columns: Any, out: Any) -> bool:
+        compiled.append(columns.size)
+        return False
+
+    monkeypatch.setattr(column_permutations, "has_shuffled", note)
+    monkeypatch.setattr(column_permutations, "LOADING_PAYS", 8 * table.size)
+    monkeypatch.setattr(column_permutations.Shuffled, "entries", 0)
+    _compiled_shuffle.cache_clear()  # of tests before this one
+    for _ in range(2):  # five tables are few, ten are not
+        for r in range(5):
+            Drawn(5, seed=0).apply(r, table, np.empty_like(table))
+    assert len(compiled) == 5
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (3, 2), (50, 24), (7, 33), (3, 2000)])

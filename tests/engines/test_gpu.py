@@ -16,7 +16,8 @@ import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.engines.gpu import TERMS, Gpu
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import SMALLEST_TILE, Block, Tiles
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Block, Tiles
 from mercer.solve.system import solve
 
 torch = pytest.importorskip("torch")
@@ -49,7 +50,7 @@ def refuse(*_: Any, **__: Any) -> Any:
 
 @pytest.fixture
 def engine() -> Gpu:
-    return Gpu("cpu", tile=SMALLEST_TILE)
+    return Gpu("cpu", tile=Limits.smallest_tile)
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
@@ -147,7 +148,7 @@ def short_of_memory(engine: Gpu, rows: int, asked: list[int]) -> Callable[..., A
 
 
 def test_a_full_device_gets_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, asked = Gpu("cpu", tile=8 * SMALLEST_TILE), list[int]()  # half of it for doubles
+    engine, asked = Gpu("cpu", tile=8 * Limits.smallest_tile), list[int]()  # half of it for doubles
     x = RNG.standard_normal((3_000, 2))
     vectors = np.ones((3_000, 1))
     exact = mc.Gram(mc.Gaussian(1.0), x, engine=Threads(1)).product(vectors)
@@ -200,7 +201,7 @@ def test_long_sums_are_cut(engine: Gpu) -> None:
     wide = Gpu("cpu", tile=8192)
     gram = mc.Gram(mc.Gaussian(1.0), X, engine=wide)
     assert gram.cut(single=True).terms == TERMS
-    assert mc.Gram(mc.Gaussian(1.0), X, engine=engine).cut().terms == SMALLEST_TILE
+    assert mc.Gram(mc.Gaussian(1.0), X, engine=engine).cut().terms == Limits.smallest_tile
 
 
 def test_without_a_gpu_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +217,9 @@ def test_without_a_gpu_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_progress_counts_tiles() -> None:
     told = list[tuple[int, int]]()
-    engine = Gpu("cpu", tile=SMALLEST_TILE, progress=lambda done, total: told.append((done, total)))
+    engine = Gpu(
+        "cpu", tile=Limits.smallest_tile, progress=lambda done, total: told.append((done, total))
+    )
     mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V)
     assert told == [(1, 3), (2, 3), (3, 3)]
 
@@ -311,7 +314,7 @@ def test_memory_that_is_short_beside_tiles_is_named(
 
 
 def test_a_factor_is_filled_in_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, asked = Gpu("cpu", tile=4 * SMALLEST_TILE), list[int]()
+    engine, asked = Gpu("cpu", tile=4 * Limits.smallest_tile), list[int]()
     x = RNG.standard_normal((3_000, 2))
     tiles = mc.Gram(mc.Gaussian(1.0), x, x[:9], engine=engine).cut()
     whole = engine.factor(tiles, np.eye(9))

@@ -856,3 +856,23 @@ def test_a_notebook_shows_the_explorer_while_its_server_runs_and_else_the_frozen
         frame.locator("h1").wait_for(timeout=PATIENCE)
         assert frame.locator("body.explorer").count() == 0
         page.close()
+
+
+@pytest.mark.parametrize(("ground", "theme"), [("#111", "dark"), ("rgb(250 250 250)", "light")])
+def test_the_explorer_of_a_notebook_fits_its_cell_and_is_dark_where_the_notebook_is(
+    browser: Any, ground: str, theme: str
+) -> None:
+    shown = mc.explore(mc.PCA(2).fit(mc.datasets.iris()), live=True)
+    cell = f'<div style="background: {ground}"><div id="cell">{shown._repr_html_()}</div></div>'
+    with a_notebook(cell, "127.0.0.1") as address:
+        other = "light" if theme == "dark" else "dark"
+        page = browser.new_page(color_scheme=other)  # whatever the system is
+        page.goto(address)
+        frame = page.frame_locator("iframe")
+        frame.locator("body.explorer[data-state=ready]").wait_for(timeout=PATIENCE)
+        assert frame.locator("html").get_attribute("data-theme") == theme
+        fits = "(it) => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight"
+        assert page.locator("#cell").evaluate(fits)
+        assert frame.locator("html").evaluate(fits)
+        page.close()
+    RUNNING[-1].close()

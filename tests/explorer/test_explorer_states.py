@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,10 @@ def test_whoever_waits_sees_the_columns_and_places_for_the_maps_and_may_cancel(
     assert page.locator("#family option").count() > 3
     assert page.locator("#maps").bounding_box()["height"] > 200
     assert page.locator("#said").bounding_box()["height"] > 40
+    page.set_viewport_size({"width": SIZE["width"] - 40, "height": SIZE["height"]})
+    page.wait_for_timeout(100)
+    assert page.locator("#doubts").is_hidden()
+    assert page.locator("#more-doubts").is_hidden()
     held.pop().fulfill(status=204)  # as the server answers whoever cancels
     page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
     page.unroute("**/api/analysis")
@@ -182,6 +187,52 @@ def test_titles_beside_the_maps_have_a_line_and_numbers_stand_on_their_own_bars(
         assert seen.ask("mercer.pictures.function.frames[0].x.ticks.length") > 1
 
 
+def test_members_of_a_class_are_seen_on_the_maps_and_selected(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        lines = page.locator(".classes tr.members")
+        assert lines.count() == page.locator(".classes tr[data-class]").count() > 1
+        typical = lines.first.locator("div", has_text="most typical").get_by_role("button")
+        name = typical.first.inner_text()
+        assert name in seen.ask("mercer.page.people.names")
+        typical.first.hover()
+        assert seen.ask("mercer.page.people.names[mercer.page.pointed]") == name
+        page.wait_for_selector(f"#card:has-text('{name}')", timeout=PATIENCE)
+        typical.first.click()
+        assert seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])") == [name]
+        assert page.locator("#table tbody tr").all_inner_texts()[0].startswith(name)
+        # They are of the class whose line stands above; Ctrl takes another beside the first.
+        typical.nth(1).click(modifiers=["Control"])
+        label = page.locator(".classes tr[data-class]").first.get_attribute("data-class")
+        cells = "mercer.sheets.individuals.columns.find((c) => c.name === 'class').of"
+        found = seen.ask(f"mercer.page.selected.map((i) => {cells}(i))")
+        assert found == [f"class {label}"] * 2
+
+
+def test_members_of_small_classes_are_all_named_and_of_others_some(browser: Any) -> None:
+    with served(of_example("eurodist")) as it, visit(browser, it) as seen:
+        page = seen.page
+        sizes = [int(text) for text in seen.texts(".classes tr[data-class] td.number")]
+        assert min(sizes) <= 3 < max(sizes)
+        for k, size in enumerate(sizes):
+            line = page.locator(".classes tr.members").nth(k)
+            told = [text.split(" ")[0] for text in line.locator("div").all_text_contents()]
+            assert told == (["members"] if size <= 3 else ["most", "farthest"])
+            named = set(line.get_by_role("button").all_text_contents())
+            assert len(named) == size if size <= 3 else len(named) >= 3
+
+
+def test_a_bug_is_called_one_and_the_state_before_is_offered(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        said = "this is a bug in mercer, not a mistake of yours (KeyError)"
+        answer = json.dumps({"error": said})
+        seen.page.route("**/api/analysis", lambda route: route.fulfill(status=422, body=answer))
+        seen.page.select_option("#family", label="Laplacian")
+        seen.page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
+        assert seen.page.inner_text("#refused h2") == "Something broke"
+        assert seen.page.locator("#refused").get_by_role("button", name="Undo").is_visible()
+
+
 def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:
     x = np.random.default_rng(0).normal(size=(1_600, 3))
     with (
@@ -190,7 +241,7 @@ def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: A
     ):
         seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
         change(seen)
-        assert "no WebGL" in seen.page.inner_text("#doubts")
+        assert "no WebGL" in seen.page.text_content("#doubts")
 
 
 def test_a_column_that_is_left_out_says_why(browser: Any) -> None:
@@ -235,35 +286,6 @@ def test_the_contents_of_a_frozen_page_lead_to_their_places_in_any_frame(
         page.close()
 
 
-MIDDLE = """() => { const image = document.querySelector("#figure-plane-1-2 .marks image");
-    const place = Object.assign(document.createElement("canvas"), { width: 30, height: 30 });
-    const flat = place.getContext("2d");
-    flat.drawImage(image, 0, 0, 30, 30);
-    return flat.getImageData(15, 15, 1, 1).data[0]; }"""
-
-
-def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
-    browser: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Limits, "points", 12_000)  # a million, which takes half a minute
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(15_000, 3))
-    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
-        page = seen.page
-        captions = seen.texts(".maps figcaption")
-        assert len(captions) == 2
-        said = "The shading is the density of all 15 000 individuals; the points are a sample"
-        assert all(text.replace("\u00a0", " ").startswith(said) for text in captions)
-        assert page.inner_text("#file").replace("\u00a0", " ").endswith("15 000 individuals")
-        assert seen.ask("mercer.page.count") == 5_000
-        # Where most are, it is far from the colour of the ground; no edges of points hide it.
-        points = page.locator("#figure-plane-1-2 .points").first
-        assert points.get_attribute("stroke-width") == "0"
-        assert page.evaluate(MIDDLE) < 120
-        page.click("#theme")
-        assert page.evaluate(MIDDLE) > 180
-
-
 def test_among_many_points_groups_can_be_told_apart(browser: Any) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60_000, 2)) * [3, 1]
@@ -275,23 +297,62 @@ def test_among_many_points_groups_can_be_told_apart(browser: Any) -> None:
         assert seen.ask("mercer.opacity(10 ** 6, 2, [0, 0, 400, 400])") == 0.12
 
 
-def test_doubts_that_have_no_room_fade_and_open(browser: Any, tmp_path: Path) -> None:
+def test_doubts_take_one_line_and_unfold_over_the_maps_which_stay(
+    browser: Any, tmp_path: Path
+) -> None:
     rows = (f"w{i},{'' if i % 6 == 2 else i % 5},{i * i % 7},{i * 3 % 11}" for i in range(25))
     path = tmp_path / "gaps.csv"
     path.write_text("who,x,y,z\n" + "\n".join(rows))
     with served(of_file(str(path))) as it, visit(browser, it) as seen:
-        place = seen.page.locator("#doubts")
-        assert place.locator("li").count() > 2
-        assert "more" in (place.get_attribute("class") or "").split()
-        low = place.bounding_box()["height"]
-        place.click(position={"x": 5, "y": 5})
+        place, more = seen.page.locator("#doubts"), seen.page.locator("#more-doubts")
+        count = place.locator("li").count()
+        assert count > 2
+        assert place.locator("li:visible").count() == 1
+        assert place.get_by_role("button", name="Leave out rows").is_visible()
+        assert more.inner_text() == f"{count - 1} more"
+        low, top = place.bounding_box()["height"], seen.page.locator("#maps").bounding_box()["y"]
+        more.click()
+        assert place.locator("li:visible").count() == count
         assert place.bounding_box()["height"] > low
+        assert seen.page.locator("#maps").bounding_box()["y"] == top
+        seen.page.keyboard.press("Escape")
+        assert place.bounding_box()["height"] == low
+        more.click()
+        seen.page.mouse.click(*(seen.page.viewport_size[side] - 20 for side in ("width", "height")))
+        assert place.bounding_box()["height"] == low
         seen.page.set_viewport_size({"width": 960, "height": 900})
         hint = seen.page.locator("#selection").bounding_box()
         title = seen.page.locator("#figure-plane-1-2 h3").bounding_box()
         assert hint["y"] + hint["height"] <= title["y"]
         inside = "(it) => it.scrollHeight <= it.clientHeight"
         assert seen.page.locator("#selection").evaluate(inside)
+
+
+def test_where_there_is_no_doubt_the_maps_stand_where_they_do_with_one(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(9, 3)) * [1.0, 2.0, 4.0]
+    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
+        top = seen.page.locator("#maps").bounding_box()["y"]
+        seen.ask("mercer.doubts([])")
+        assert (
+            seen.page.locator("#doubts").inner_text() == "The checks found nothing that misleads."
+        )
+        assert seen.page.locator("#more-doubts").is_hidden()
+        assert seen.page.locator("#maps").bounding_box()["y"] == top
+
+
+def test_a_long_list_of_names_in_a_doubt_unfolds(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    rows = (f"person {i % 7},{('red', 'blue', 'green')[i % 3]},town {i % 4}" for i in range(14))
+    path.write_text("who,team,town\n" + "\n".join(rows))
+    with served(of_file(str(path))) as it, visit(browser, it) as seen:
+        told = seen.page.locator("#doubts li", has_text="too few for an ellipse")
+        said = '"person 0", "person 1", "person 2" and 4 more of "who" have fewer than 3'
+        assert told.text_content().startswith(said)
+        seen.page.click("#more-doubts")
+        told.get_by_role("button", name="and 4 more").click()
+        every = ", ".join(f'"person {i}"' for i in range(6)) + ' and "person 6" of "who" have'
+        assert told.inner_text().startswith(every)
+        assert told.bounding_box()["height"] > 30
 
 
 TOOLS = """() => [...document.querySelectorAll("#maps .toolbar")]

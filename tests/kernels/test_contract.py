@@ -17,6 +17,7 @@ from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.given import Delta, FromFunction, Precomputed
 from mercer.kernels.groups import Group, Permutations
+from mercer.kernels.laplacian_matern import Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.metric import Normalised
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.radial import Gaussian, positive
@@ -30,7 +31,6 @@ from mercer.kernels.spectral import (
 )
 from mercer.kernels.splines import Brownian, CubicSpline
 from mercer.kernels.statements import Arithmetic, Bound
-from mercer.kernels.stationary import Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Bilinear, Linear, Polynomial, Sigmoid
 from mercer.points import Paired

@@ -16,11 +16,11 @@ from mercer.kernels import FeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.given import FromFunction, Precomputed
+from mercer.kernels.laplacian_matern import Laplacian, Matern, NegativeDistance
 from mercer.kernels.limits import Limits
 from mercer.kernels.probing import subsets_of
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.spectral import Characteristic
-from mercer.kernels.stationary import Laplacian, Matern, NegativeDistance
 from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.points import Paired

@@ -19,9 +19,9 @@ from mercer.kernels.geometry import (
     negative_definite,
     squared_distances_of,
 )
+from mercer.kernels.laplacian_matern import NegativeDistance
 from mercer.kernels.limits import Limits
 from mercer.kernels.radial import Gaussian
-from mercer.kernels.stationary import NegativeDistance
 from mercer.kernels.vectors import Linear
 from tests.kernels.test_definite import assert_consistent, reference
 from tests.strategies import points

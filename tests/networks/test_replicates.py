@@ -47,7 +47,7 @@ MODEL = {"genes": 40, "hubs": 4, "effect": 0.8, "strength": 0.95}
 def quick() -> Iterator[None]:
     """Let tests do with as few permutations as can reject."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draws, "PERMUTATIONS", 39)
+        patch.setattr(draws, "PERMUTATIONS_UNASKED", 39)
         yield
 
 

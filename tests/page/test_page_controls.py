@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import re
+import shutil
+import subprocess
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,14 +211,41 @@ def test_outlines_of_scripts_are_those_of_python(seen: Visit) -> None:
             np.testing.assert_allclose(at, hull(points))
 
 
-def test_a_picture_is_saved_as_a_page_of_paper(seen: Visit) -> None:
-    with seen.page.expect_download() as waiting:
-        seen.page.locator("#figure-curved").get_by_label("Save as PDF").click(force=True)
-    paper = Path(waiting.value.path()).read_bytes()
+def test_a_picture_is_saved_as_a_page_of_paper(seen: Visit, tmp_path: Path) -> None:
+    imread = pytest.importorskip("matplotlib.image").imread
+
+    def saved(kind: str) -> bytes:
+        with seen.page.expect_download() as waiting:
+            button = seen.page.locator("#figure-curved").get_by_label(f"Save as {kind}")
+            button.click(force=True)
+        return Path(waiting.value.path()).read_bytes()
+
+    paper = saved("PDF")
     assert paper.startswith(b"%PDF-1.4")
     start = int(paper.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
     assert paper[start : start + 4] == b"xref"
-    assert b"/DCTDecode" in paper
+    # It holds the pixels of the picture, one for one, each of its parts where the table says.
+    image = np.round(255 * imread(io.BytesIO(saved("PNG")), format="png")).astype(np.uint8)[..., :3]
+    head, _, rest = paper.partition(b"/Subtype /Image")[2].partition(b"stream\n")
+    length = int(re.search(rb"/Length (\d+)", head).group(1))  # type: ignore[union-attr]
+    pixels = np.frombuffer(zlib.decompress(rest[:length]), np.uint8)
+    np.testing.assert_array_equal(pixels.reshape(image.shape), image)
+    assert np.ptp(image.reshape(-1, 3).astype(int), axis=0).min() > 100  # something is drawn
+    for k, line in enumerate(paper[start:].split(b"\n")[3:8], 1):
+        assert paper[int(line.split()[0]) :].startswith(b"%d 0 obj" % k)
+    if shutil.which("pdftoppm") is None:
+        return
+    made = tmp_path / "made.pdf"
+    made.write_bytes(paper)
+    fine = image.shape[1] / float(re.search(rb"/MediaBox \[0 0 ([\d.]+)", paper).group(1))  # type: ignore[union-attr]
+    command = ["pdftoppm", "-r", f"{72 * fine:.0f}", "-png", "-singlefile"]
+    subprocess.run([*command, str(made), str(tmp_path / "made")], check=True)
+    drawn = np.round(255 * imread(str(tmp_path / "made.png"))).astype(int)[..., :3]
+    assert drawn.shape == image.shape
+    away = (drawn - image)[: len(image) // 8 * 8, : image.shape[1] // 8 * 8]  # edges are smoothed
+    blocks = away.reshape(len(away) // 8, 8, -1, 8, 3).mean(axis=(1, 3))
+    assert np.abs(blocks).mean() < 1.0
+    assert np.abs(blocks).max() < 64.0
 
 
 def test_a_standard_page_is_short_dark_where_the_reader_is_and_saved_light(
@@ -225,7 +257,7 @@ def test_a_standard_page_is_short_dark_where_the_reader_is_and_saved_light(
     with visit(browser, path) as seen:
         assert seen.ask("document.documentElement.scrollHeight") < 4_000
         ground = "document.querySelector('#figure-curved .ground').getAttribute('fill')"
-        assert seen.ask(ground) == "#fff"
+        assert seen.ask(ground) == "#ffffff"
         seen.page.emulate_media(color_scheme="dark")
         seen.page.wait_for_selector("#figure-curved .ground[fill='#151a21']")
         assert seen.ask(ground) == "#151a21"

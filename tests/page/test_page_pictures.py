@@ -32,6 +32,7 @@ from mercer.pictures.scene import (
     Sheet,
     Texts,
 )
+from mercer.reading import Variables
 from tests.browser import Visit, visit
 
 UNIT = Axis("side", (0.0, 1.0))
@@ -79,6 +80,20 @@ def described() -> dict[str, Panel | Sheet]:
     x, y = full[::90].T
     many = Labels(x, y, ("word",) * 40, ("#000000",) * 40, covers=True)
     found["full"] = Panel((Markers(*full.T), many), UNIT, UNIT, title="full")
+    turns = np.concatenate([np.linspace(-0.7, 0.1, 12), [1.2, 1.22, 2.0, 3.0]])
+    tips = (0.9 * np.column_stack([np.cos(turns), np.sin(turns)])) * rng.uniform(0.8, 1.0, (16, 1))
+    called = tuple(f"a variable, number {i}" for i in range(16))
+    found["bundle"] = pictures.variables.describe(Variables(tips, called, np.ones(2)))
+    at = np.arange(1.0, 4.0)
+    sizes = np.array([9.0, 4.0, 0.2])
+    null = Band(np.arange(1.0, 4.0), np.full(3, 3.8), np.full(3, 4.8), "#e69f00")
+    numbers = Texts(at, sizes, ("69 %", "30 %", "1 %"), ("#333333",) * 3)
+    bars = Bars(at, sizes, ("#0072b2", "#0072b2", "#d4d4d4"))
+    sides = Axis("axis", (0.4, 3.6)), Axis("inertia", (0.0, 10.0))
+    found["crossed"] = Panel((bars, null, numbers), *sides, title="crossed")
+    lone = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    long = ("an individual of a long name, 1", "another of a long name as well")
+    found["long"] = pictures.individuals.describe(lone, names=long)
     return found
 
 
@@ -200,6 +215,50 @@ def test_names_in_a_dense_cloud_stand_beside_it_at_the_end_of_lines(seen: Visit)
         assert not ((points > [left, top]) & (points < [right, bottom])).all(axis=1).any()
     assert seen.page.locator(f"{drawn('dense')} .labels line").count() == 3
     assert seen.texts(f"{drawn('dense')} .unnamed") == []
+
+
+def test_a_name_is_nearest_to_its_own_arrow_or_at_the_end_of_a_line(seen: Visit) -> None:
+    words = seen.ask(
+        f"""[...document.querySelectorAll("{drawn("bundle")} .labels > g")].map((one) => [
+            one.textContent, one.room, Boolean(one.querySelector("line"))])"""
+    )
+    bundle = frame("bundle")
+    tips = np.array(seen.ask(f"{bundle}.hits.map((h) => [h.u, h.v])"))
+    called = seen.ask(f"{bundle}.hits.map((h) => {bundle}.nameOf(h.mark, h.i))")
+    assert len(words) >= 10
+    assert {is_led for *_, is_led in words} == {True, False}
+    for name, (left, top, right, bottom), is_led in words:
+        gaps = np.hypot(*(tips - np.clip(tips, [left, top], [right, bottom])).T)
+        own = called.index(name)
+        others = np.delete(gaps, own)
+        assert others.min() > (6.0 if is_led else gaps[own])
+
+
+def test_a_number_stands_at_its_bar_and_in_it_where_a_band_would_cross_it(seen: Visit) -> None:
+    tops, words = (
+        seen.ask(
+            f"""[...document.querySelectorAll("{drawn("crossed")} {shape}")]
+            .map((one) => [{read}, one.getAttribute("fill")])"""
+        )
+        for shape, read in (
+            (".bars rect", "Number(one.getAttribute('y'))"),
+            ("> text", "Number(one.getAttribute('y'))"),
+        )
+    )
+    heights = seen.ask(f"[3.8, 4.8, 0].map({frame('crossed')}.y.at)")
+    (high, _), (middle, _), (low, _) = tops
+    (first, _), (second, ink), (third, _) = words
+    assert 0.0 < high - first < 14.0  # over its bar
+    assert middle < heights[0] < second < heights[2]  # in its bar, below the band
+    assert ink == "#ffffff"
+    assert 0.0 < low - third < 14.0
+
+
+def test_a_long_name_is_whole_where_there_is_room(seen: Visit) -> None:
+    whole = {"an individual of a long name, 1", "another of a long name as well"}
+    assert set(seen.texts(f"{drawn('long')} .labels text")) == whole
+    found = set(seen.texts(f"{drawn('bundle')} .labels text"))
+    assert found & {"a variable, number 0", "a variable, number 1"}
 
 
 def test_names_without_room_are_counted(seen: Visit) -> None:

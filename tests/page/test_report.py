@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 import mercer as mc
+from mercer.data.missing import settled
 from mercer.data.table import Table
-from mercer.datasets import decathlon, eurodist, iris
+from mercer.datasets import decathlon, eurodist, iris, planets
 from mercer.page.data import describe
 from mercer.page.reproduce import called
 from mercer.page.safe_text import LONGEST, PAGE, clean, embed_text, mathml, packed
@@ -28,7 +29,8 @@ from mercer.page.sentences import dimension
 from mercer.page.subject import subject_of
 from mercer.page.write import render_page
 from mercer.pictures.clouds import density
-from mercer.pictures.scene import Arrows, Field, Lines, Markers, Panel
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.scene import Arrows, Field, Labels, Lines, Markers, Panel
 from tests.hostile import HOSTILE
 from tests.references import reference
 
@@ -219,6 +221,30 @@ def test_the_columns_of_a_page_say_why_they_are_used_as_they_are() -> None:
     assert rows["same"][-1] == "all individuals have the same value"
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")
+def test_the_range_of_a_column_is_that_of_what_was_measured() -> None:
+    """Axes may put a number far outside of those that were read, which nobody measured."""
+    x = np.r_[np.arange(11.0), 40.0]
+    rng = np.random.default_rng(0)
+    columns = {
+        "x": x,
+        "y": np.where(x == 40.0, np.nan, x + 0.1 * rng.standard_normal(12)),
+        "z": rng.standard_normal(12),
+        "team": np.array(["a", "b", None] * 4, object),
+    }
+    table = settled(Table.of(columns), {"number": "mean", "factor": "level"})
+    table = replace(table, numbers=np.where(x[:, None] == 40.0, 40.0, table.numbers))
+    measured = columns["y"][:11]
+    assert table.column("y").values[11] > 2 * measured.max()
+    sheet = describe(mc.analyse(table, random_state=0), choices={})["sheets"]["roles"]
+    rows = {row[0]: row for row in sheet["rows"]}
+    ends = f"{measured.min():.3g} to {measured.max():.3g}, mean {measured.mean():.3g}"
+    assert rows["y"][3] == 1
+    assert rows["y"][4].startswith(ends)
+    assert rows["y"][4].endswith(f"deviation {measured.std():.3g}; 1 imputed")
+    assert rows["team"][3:5] == [4, '2 levels: a, b; 4 as a level "(missing)"']
+
+
 def test_no_flag_is_cut_at_the_end_of_a_line() -> None:
     made = mc.analyse(iris(), random_state=0)
     spoken = replace(made, sentence="It is so; --method famd makes the factor active.")
@@ -395,9 +421,9 @@ def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
     if loss == "stress":
         assert f"Stress-1 {model.stress_:.3g}" in text
     else:
-        assert "The distances are not Euclidean" in text
+        assert "No points of a flat space have exactly these distances" in text
         assert f"Dim 1 ({100 * model.shares_[0]:.1f} %)" in text
-        assert "of the eigenvalues by modulus, Σ|λ|, of which the shares of its axes are" in text
+        assert "which is the sum of all eigenvalues without their signs, Σ|λ|;" in text
 
 
 def test_sets_strings_and_matrices_have_pages() -> None:
@@ -703,6 +729,71 @@ def test_every_column_can_colour_and_so_can_the_classes(value: Value) -> None:
     assert set(decathlon().active) | {"Rank", "Points", "Competition", "class"} == set(names)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_many_categories_have_a_map_of_their_own_and_few_stand_among_individuals() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 90)
+    many = {
+        f"q{j}": np.array([f"{j}{k}" for k in (kind + rng.integers(0, 2, 90)) % 4])
+        for j in range(9)
+    }
+    model = mc.MCA().fit(many)
+    made = describe(model, choices={})
+    count = len(model.categories_)
+    assert count > LIMITS.crowded_categories
+    (among,) = (m for m in marks_of(made, "plane-1-2", Markers) if m.name == "categories")
+    assert len(among.x) == LIMITS.crowded_categories
+    said = f"Here are the {LIMITS.crowded_categories} of {count} that the plane shows best"
+    assert any(said in note for note in made["panels"]["plane-1-2"].notes)
+    (alone,) = marks_of(made, "categories", Markers)
+    assert len(alone.x) == count
+    assert alone.ids is not None
+    assert alone.ids.of == "categories"
+    page = render_page(made)
+    assert page.index('id="figure-categories"') < page.index('id="figure-contributions-1"')
+    few = describe(mc.MCA().fit({name: many[name] for name in ("q0", "q1")}), choices={})
+    assert "categories" not in few["panels"]
+
+
+def people_named(panel: Panel) -> list[Labels]:
+    marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    return [mark for mark in marks if mark.ids is not None and mark.ids.of == "individuals"]
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_map_of_many_names_the_first_two_of_each_group() -> None:
+    table = planets()
+    assert table.colour is not None
+    assert table.row_names is not None
+    made = describe(mc.analyse(table, random_state=0), choices={})
+    panel = made["panels"]["plane-1-2"]
+    (named,) = people_named(panel)
+    assert len(named.texts) == 10
+    assert [text.split()[0] for text in named.texts[:5]] == list(table.colour.levels)
+    at = mc.PCA(standardize=True).fit(table.matrix()).individuals_.coordinates
+    far = np.hypot(*at[:, :2].T)
+    jupiter = np.flatnonzero(table.colour.values == "Jupiter")
+    first = table.row_names[jupiter[np.argmax(far[jupiter])]]
+    assert named.texts[1] == first
+    assert any("2 of each group" in note for note in panel.notes)
+    athletes = describe(mc.analyse(decathlon(), random_state=0), choices={})["panels"]["plane-1-2"]
+    (names,) = people_named(athletes)
+    assert names.most == LIMITS.labels
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_the_caption_of_the_curved_map_names_the_marks_that_are_there() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.choice(4, 80, p=[0.4, 0.3, 0.2, 0.1])
+    answers = pd.DataFrame(
+        {name: np.array(list("wxyz"))[np.where(rng.random(80) < 0.3, 0, common)] for name in "abc"}
+    )
+    made = describe(mc.analyse(answers, random_state=0), choices={})
+    assert "diamonds as beside" in made["panels"]["curved"].notes[0]
+    flowers = describe(mc.analyse(iris(), random_state=0), choices={})
+    assert "arrows and diamonds as beside" in flowers["panels"]["curved"].notes[0]
+
+
 def test_classes_are_described_by_what_sets_them_apart() -> None:
     found = describe(mc.PCA(2, standardize=True).fit(iris()), table=iris(), choices={})
     rows = found["sheets"]["classes"]["rows"]
@@ -754,3 +845,42 @@ def test_a_map_says_how_its_categories_are_placed(method: str) -> None:
     else:
         np.testing.assert_allclose(scales, 1.0)
         assert "each at the mean of the individuals that have it" in notes
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_who_was_not_measured_at_all_is_not_called_average() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    x[3], x[7, 0] = np.nan, np.nan
+    table = settled(Table.of({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2]}), "mean")
+    said = describe(mc.analyse(table, random_state=0), choices={})["remarks"]
+    why = "4 lies at the centre, as no value of what makes the axes was measured, so its cos2"
+    assert any(text.startswith(why) for text in said)
+    assert not any("average in all" in text for text in said)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_mean_that_is_nothing_beside_its_column_is_told_as_0() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[:30] += 4.0
+    x = (x - x.mean(axis=0)) / x.std(axis=0) - 1.08e-6
+    found = describe(mc.analyse(x, random_state=0), choices={})
+    told = [row[2] for row in found["sheets"]["classes"]["rows"]]
+    assert any("all 0)" in text for text in told)
+    assert not any("e-0" in text for text in told)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+def test_a_small_axis_that_separates_groups_is_not_contradicted_by_the_test_of_sizes() -> None:
+    rng = np.random.default_rng(4)
+    size, kind = rng.normal(size=120), np.repeat([1.0, -1.0], 60)
+    x = 5.0 * size[:, None] + 0.3 * rng.normal(size=(120, 5))
+    x[:, 0] += rng.normal(size=120)
+    x[:, 1] += 0.6 * kind
+    names = {f"x{i}": column for i, column in enumerate(x.T)}
+    table = pd.DataFrame(names | {"kind": np.where(kind > 0, "u", "v")})
+    made = mc.analyse(table, random_state=0)
+    assert made.parted.startswith("Axis 3")
+    said = describe(made)["sentences"]
+    assert any(text.startswith("One axis is more than chance") for text in said)
+    assert said[-1].startswith("That test is of the size of axes: a small one can separate groups")
+    assert not describe(made, choices={})["sentences"][-1].startswith("That test")

@@ -346,7 +346,8 @@ def test_hostile_names_do_nothing_and_are_shown(opened_hostile: Visit, hostile: 
     assert seen.texts(f"{rows}:first-child td:first-child") == [HOSTILE[0]]
     whole = seen.ask(
         """[mercer.page.people, ...Object.values(mercer.page.value.linked)]
-        .flatMap((table) => table.names.map((name) => mercer.cut(name, 24)))"""
+        .flatMap((table) => table.names)
+        .flatMap((name) => [24, 48].map((most) => mercer.cut(name, most)))"""
     )
     drawn = seen.texts("#figure-plane-1-2 .live .labels text")
     assert drawn

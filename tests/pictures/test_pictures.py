@@ -42,6 +42,25 @@ def every_text(value: Any) -> Iterator[str]:
             yield from every_text(part)
 
 
+def test_categories_by_themselves_are_those_of_highest_cos2_and_refused_where_there_are_none(
+    decathlon: Any,
+) -> None:
+    answers = {"a": list("xxyyzz"), "b": list("uvuvuv"), "c": list("ppqqqp")}
+    model = mc.MCA().fit(answers)
+    panel = pictures.categories.describe(model, most=4)
+    (points,) = panel.of_kind(Markers)
+    assert isinstance(points, Markers)
+    found = model.categories_
+    best = np.argsort(-found.cos2[:, :2].sum(axis=1), kind="stable")[:4]
+    np.testing.assert_allclose(np.column_stack([points.x, points.y]), found.coordinates[best, :2])
+    assert points.names == tuple(found.levels[i] for i in best)
+    assert pictures.categories.describe(found, most=4).marks[1].texts == points.names  # type: ignore[union-attr]
+    with pytest.raises(InvalidInput, match="PCA has no categories"):
+        pictures.categories.describe(decathlon[1])
+    with pytest.raises(InvalidInput, match="model.categories_; found Individuals"):
+        pictures.categories.describe(decathlon[1].individuals_)
+
+
 def test_individuals_are_drawn_at_their_coordinates_in_both_libraries(decathlon: Any) -> None:
     data, model = decathlon
     options: dict[str, Any] = {

@@ -15,14 +15,8 @@ import mercer
 from mercer import PCA, datasets, pictures
 from mercer.check import Array
 from mercer.pictures.colours import PALETTE
-from mercer.pictures.labels import (
-    ALWAYS,
-    _cross,
-    names_left_out,
-    place_labels,
-    placements,
-    rectangle_of,
-)
+from mercer.pictures.label_room import GAP, PASSES, SAME, cross, gaps, passes, rectangle_of
+from mercer.pictures.labels import ALWAYS, names_left_out, place_labels, placements
 from mercer.pictures.scene import Labels
 from mercer.pictures.with_svg import svg_of
 from mercer.reading import Variables
@@ -59,7 +53,9 @@ def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
     some = np.array([[140.0, 100.0], [150.0, 95.0], [160.0, 105.0]])
     cloud = np.vstack([crowd, some])
     texts = ("first level", "second level", "third level")
-    assert place_labels(some, texts, cloud, BOX) == ()
+    many = place_labels(np.tile(some, (3, 1)), texts * 3, cloud, BOX)
+    assert 0 < len(many) <= ALWAYS  # the first few alone have lines where others may not go away
+    assert all(p.line is not None for p in many)
     found = place_labels(some, texts, cloud, BOX, covers=True)
     assert [p.number for p in found] == [0, 1, 2]
     lines = []
@@ -70,12 +66,51 @@ def test_names_of_a_dense_cloud_stand_beside_it_at_the_end_of_lines() -> None:
         np.testing.assert_array_equal(p.line[:2], some[p.number])
         lines.append(p.line)
     ends = np.array(lines)
-    assert not _cross(ends[:, None], ends[None]).any()
+    assert not cross(ends[:, None], ends[None]).any()
     full = np.stack(np.meshgrid(np.arange(0.0, 300.0, 5.0), np.arange(0.0, 200.0, 5.0)), -1)
     upon = place_labels(
         full.reshape(-1, 2)[:40], ("word",) * 40, full.reshape(-1, 2), BOX, covers=True
     )
     assert 0 < len(upon) <= ALWAYS
+
+
+arrows_anywhere = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        arrays(float, (n, 2), elements=st.floats(-1.0, 1.0)),
+        st.lists(st.text("abc", min_size=1, max_size=12), min_size=n, max_size=n),
+    )
+)
+
+
+@given(arrows_anywhere)
+def test_a_name_is_nearer_to_its_own_arrow_than_to_any_other_or_has_a_line(
+    drawn: tuple[Array, list[str]],
+) -> None:
+    tips, names = drawn
+    numbered = tuple(f"{i} {name}" for i, name in enumerate(names))
+    panel = pictures.variables.describe(Variables(tips, numbered, np.ones(2)))
+    limits = (-1.12, 1.12)
+    ends = (tips + 1.12) / 2.24 * np.array(BOX)
+    for mark, place in placements(panel, limits, limits, BOX):
+        own = numbered.index(mark.texts[place.number])
+        away = np.hypot(*(ends - ends[own]).T)
+        others = ends[away > SAME]
+        rectangle = np.array([rectangle_of(place)])
+        if place.line is None:
+            assert (gaps(rectangle, others) > gaps(rectangle, ends[[own]])).all()
+            continue
+        np.testing.assert_allclose(place.line[:2], ends[own])
+        assert (gaps(rectangle, others) > GAP).all()
+        parted = ends[away > PASSES * GAP]
+        assert (passes(np.array([place.line]), parted) > PASSES * GAP).all()
+
+
+def test_names_of_individuals_prefer_places_that_are_clearly_theirs() -> None:
+    here = np.array([[100.0, 100.0], [130.0, 100.0]])
+    beside = place_labels(here[:1], ("name",), here, BOX)
+    known = place_labels(here[:1], ("name",), here, BOX, rivals=here)
+    assert beside[0].x > 100.0
+    assert known[0].x < 100.0
 
 
 def test_many_names_in_a_cloud_of_a_thousand_are_placed_in_a_moment() -> None:
@@ -144,6 +179,22 @@ def test_lines_lead_from_one_point_to_several_names() -> None:
     here = np.full((3, 2), (150.0, 100.0))
     found = place_labels(here, ("one", "two", "three"), np.vstack([crowd, here]), BOX, covers=True)
     assert [place.line is not None for place in found] == [True] * 3
+
+
+def test_a_long_name_is_cut_only_where_there_is_no_room_for_all_of_it() -> None:
+    name = "a hydrocarbon with many branches"
+    here = np.array([[150.0, 100.0]])
+    (whole,) = place_labels(here, (name,), here, BOX)
+    assert whole.text == name
+    narrow = place_labels(np.array([[60.0, 50.0]]), (name,), here, (130.0, 100.0))
+    assert [place.text for place in narrow] == ["a hydrocarbon with many…"]
+    # A longer name takes the place of no other one.
+    names = tuple(f"{i}, {name}" for i in range(6))
+    row = np.column_stack([np.full(6, 150.0), np.arange(40.0, 100.0, 10.0)])
+    found = place_labels(row, names, row, BOX)
+    assert [place.number for place in found] == [0, 1, 2, 3, 4, 5]
+    ax = pictures.individuals(np.array([[-1.0, -1.0], [1.0, 1.0]]), names=names[:2])
+    assert {text.get_text() for text in ax.texts} == set(names[:2])
 
 
 def test_labels_at_tips_stand_outside() -> None:

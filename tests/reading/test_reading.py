@@ -552,3 +552,25 @@ def test_a_table_without_columns_is_refused(what: str, given: Any) -> None:
 def test_weights_without_a_finite_sum_are_refused(name: str) -> None:
     with pytest.raises(mc.errors.InvalidInput, match="a finite sum"):
         fitted(name, sample_weight=np.full(50, 1e308))
+
+
+def test_one_sentence_says_who_makes_an_axis_and_who_is_farther_out_than_chance() -> None:
+    """A doubt that one individual makes an axis stood beside "No individual stands apart"."""
+    x = np.random.default_rng(6).normal(size=(20, 4))
+    x[4, 0] += 2.0
+    model = mc.PCA(3).fit(x)
+    found = model.outliers()
+    maker = [k for row, k in found.makers if row == 4]
+    assert maker, "somebody makes an axis"
+    assert not len(found.rows), "and is within what chance allows"
+    said = found.told()
+    assert said.startswith("No individual is farther out than chance allows (")
+    assert f" of axis {maker[0] + 1} alone: among 20 individuals chance can do that" in said
+    assert "stands apart" not in said
+    x[4, 0] += 40.0
+    far = mc.PCA(3).fit(x).outliers()
+    assert far.makers
+    assert far.told(one="row").startswith("Farther out than chance allows (")
+    assert "Yet" not in far.told()  # who is named already is not named again
+    calm = mc.PCA(3).fit(np.random.default_rng(0).normal(size=(60, 4))).outliers()
+    assert calm.told(one="row").startswith("No row stands apart: none is farther out")

@@ -391,7 +391,7 @@ def test_files_that_are_whole_but_wrong_run_nothing_and_are_named(
     ("earlier", "now"),
     [
         ("mercer.reading.scores.Scores", "mercer.reading.links"),  # a module that is no more
-        ("mercer.reading.procrustes.Individuals", "mercer.reading.axis_values"),  # one that is
+        ("mercer.reading.links.Variables", "mercer.reading.contributions_and_v_tests"),  # that is
     ],
 )
 def test_classes_are_found_by_the_names_of_earlier_versions(earlier: str, now: str) -> None:

@@ -12,6 +12,6 @@ from mercer.analysis.columns import Fate as Fate
 from mercer.analysis.doubts import Doubt as Doubt
 from mercer.analysis.evidence import Clustering as Clustering
 from mercer.analysis.evidence import Evidence as Evidence
-from mercer.analysis.evidence import Separation as Separation
 from mercer.analysis.proposal import Proposal as Proposal
 from mercer.analysis.proposal import propose as propose
+from mercer.analysis.separation import Separation as Separation

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.analysis.choice import NAMES
-from mercer.analysis.columns import Fate
+from mercer.analysis.colour import coloured_best
+from mercer.analysis.columns import CUT, Fate
 from mercer.analysis.doubts import (
     Doubt,
     curved_briefs,
@@ -23,13 +24,13 @@ from mercer.analysis.doubts import (
     of_rare_levels,
     of_size,
 )
-from mercer.analysis.evidence import PLANE, SPACE, Evidence, correlation_ratios, evidence_of
-from mercer.analysis.parting import parted_elsewhere
+from mercer.analysis.evidence import SPACE, Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
+from mercer.analysis.separation import PLANE, parted_elsewhere
 from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import MISSING_LEVEL
-from mercer.data.table import MOST_COLOURS, Column, Role, Table, as_labels
+from mercer.data.table import Column, Role, Table, as_labels
 from mercer.display import Shown, warn
 from mercer.errors import Advice, ExchangeableAxes, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
@@ -95,7 +96,14 @@ class Analysis(Shown):
 
     def _title(self) -> str:
         scaled = ", standardised" if self.scaled else ""
-        return f"Analysis: {NAMES[self.analysis]}{scaled}, of {len(self.table)} individuals"
+        return f"Analysis: {NAMES[self.analysis]}{scaled}, of {len(self.table)} {self._people}"
+
+    @property
+    def _people(self) -> str:
+        """What the rows are called: those of a table of counts are no individuals."""
+        if self.analysis == "ca" or self.counted is not None:
+            return "rows"
+        return "points" if isinstance(self.table, SquareMatrix) else "individuals"
 
     def __repr__(self) -> str:
         beside = [fate for fate in self.fates if fate.use in ("name", "ignored")]
@@ -256,7 +264,13 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     """
     weights = proposal.weights if weights is None else weights
     table = proposal.points if isinstance(proposal.points, Table) else None
-    table = None if table is None else coloured_best(table, proposal, model)
+    table = (
+        None
+        if table is None
+        else coloured_best(
+            table, proposal.active, replace(Scores.of(model), counted=proposal.counted)
+        )
+    )
     factors = _factors(table)
     if curved is None:
         curved = curved_model(
@@ -269,7 +283,9 @@ def complete_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
             tell=tell,
         )
     evidence = None
-    beside = [c for c in factors if c.name not in proposal.active]
+    # Classes of an active number part wherever it does, and tell nothing of the maps.
+    known = {*proposal.active, *(f.name for f in proposal.fates if f.reason.startswith(CUT))}
+    beside = [c for c in factors if c.name not in known]
     if curved is not None:
         groups = [*beside]
         colour = None if table is None or table.colour is None else table.colour.name
@@ -315,32 +331,6 @@ def _asked(proposal: Proposal, model: Any, kernel: Kernel | None) -> dict[str, A
     if axes is not None and axes != proposal.usual_axes:
         found["n_components"] = axes
     return found
-
-
-def coloured_best(table: Table, proposal: Proposal, model: Any) -> Table:
-    """Return the table with the factor as its colour that the map of categories parts best.
-
-    That is so where all factors make the axes and nobody asked for one: the first of the file says
-    no more than any other.
-    """
-    if proposal.analysis not in ("mca", "famd") or table.coloured is not None:
-        return table
-    scores = Scores.of(model)
-    few = [c for c in _factors(table) if 1 < len(c.levels) <= MOST_COLOURS]
-    if scores.coordinates.shape[1] == 0 or any(c.name not in proposal.active for c in few):
-        return table
-    F, w = scores.coordinates[:, :PLANE], scores.weights
-    inertias = w @ (F - w @ F / w.sum()) ** 2
-    parted: dict[str, float] = {}
-    for column in few:
-        labels = column.values.astype(str)
-        places = np.unique(labels, return_inverse=True)[1]
-        parted[column.name] = float(correlation_ratios(F, places, w) @ inertias)
-    if not parted:
-        return table
-    best = max(parted, key=lambda name: parted[name])
-    said = f'individuals are coloured by "{best}", the factor that the map parts best'
-    return replace(table.coloured_by(best), notes=(*table.notes, said))
 
 
 def _factors(table: Table | None) -> list[Column]:

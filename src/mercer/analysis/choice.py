@@ -150,18 +150,25 @@ class Made:
 
 
 def sentence_of(
-    table: Table, made: Made, method: str | None, aside: int = 0
+    table: Table,
+    made: Made,
+    method: str | None,
+    aside: int = 0,
+    cut: int = 0,
+    *,
+    is_counted: bool = False,
 ) -> tuple[str, tuple[Advice, ...]]:
     """Return the rule, the choice and what changes it, in one sentence, with its parameters.
 
-    ``aside`` is how many columns of numbers were set aside before the choice.
+    ``aside`` is how many columns of numbers were set aside before the choice, and ``cut`` how many
+    factors were, as classes of a number. Where it ``is_counted``, a column more says how often each
+    row was seen.
     """
     numbers, factors = len(made.numbers), len(made.factors)
     unscaled, mixed = Advice("scale", False), Advice("method", "famd")
     linear, counts = Advice("method", "pca"), Advice("method", "ca")
-    held = " and ".join(
-        filter(None, (_numbers(numbers, aside), _count(factors, "factor") if factors else ""))
-    )
+    held = " and ".join(filter(None, (_numbers(numbers, aside), _count_of_factors(factors, cut))))
+    held += " and a column of frequencies" if is_counted else ""
     active = made.active_columns
     what = _count(len(active), "column") if made.analysis != "ca" else _count(numbers, "column")
     ways: list[str] = []
@@ -218,6 +225,13 @@ def _numbers(active: int, aside: int) -> str:
     if not aside:
         return found
     return f"{found}, {f'{aside} of them ' if active else ''}set aside,"
+
+
+def _count_of_factors(active: int, cut: int) -> str:
+    if not active + cut:
+        return ""
+    found = _count(active + cut, "factor")
+    return f"{found}, {f'{cut} of them ' if active else ''}set aside" if cut else found
 
 
 def _count(number: int, noun: str) -> str:

@@ -34,6 +34,9 @@ IDENTIFIER = re.compile(
 GAPS = "some of its counts are missing, and profiles need all"
 """Why a column is beside a correspondence analysis."""
 
+CUT = "its classes are intervals of a number, which says the same more finely"
+"""Why a factor is beside an analysis that reads the number."""
+
 COUNTED = "it numbers the rows and measures nothing"
 """What such a column does."""
 
@@ -74,6 +77,10 @@ MOST_CATEGORIES = 100
 
 FEW_TO_MANY, UNLIKE = 5.0, 20.0
 """The largest count of a usual column in terms of its smallest, and of totals in one unit."""
+
+COMMON, LEAST_SIZE = 0.2, 10
+"""The share of the rarer of two answers, and the smallest size of a thing, which is also how many
+times larger the largest may be."""
 
 MANY = 20
 """The largest count of a usual table at least: scales of answers end before."""
@@ -187,19 +194,36 @@ def is_constant(column: Column) -> bool:
 def are_counts(table: Table, columns: Sequence[Column]) -> bool:
     """Whether columns may be counts: named rows and columns, nonnegative whole numbers.
 
-    Cells that are missing, or were, say nothing.
+    Cells that are missing, or were, say nothing. Answers beside sizes are a table of people.
 
     >>> cells = {"wife": [156, 124, 0], "both": [14.0, np.nan, 153.0]}
     >>> table = Table.of(cells, row_names=["laundry", "meal", "holidays"])
     >>> are_counts(table, [*table.columns()])
     True
+    >>> people = {"smokes": [0, 1, 1, 0, 0], "age": [19, 33, 20, 21, 18]}
+    >>> table = Table.of(people, row_names=["Ann", "Bob", "Cid", "Dan", "Eve"])
+    >>> are_counts(table, [*table.columns()])
+    False
     """
     if table.row_names is None or len(columns) < 2:
         return False
-    known = (measured_values(table, column) for column in columns)
-    return all(is_whole(values) and values.min() >= 0 for values in known) and all(
-        not re.fullmatch(r"x?\d+", c.name) for c in columns
+    known = [measured_values(table, column) for column in columns]
+    if not all(is_whole(values) and values.min() >= 0 for values in known):
+        return False
+    are_named = all(not re.fullmatch(r"x?\d+", c.name) for c in columns)
+    return are_named and not (any(map(_is_answer, known)) and any(map(_is_size, known)))
+
+
+def _is_answer(values: Array) -> bool:
+    """Whether there are two numbers, both of them common, as in answers of yes or no."""
+    return len(sizes := np.unique(values, return_counts=True)[1]) == 2 and bool(
+        sizes.min() >= COMMON * len(values)
     )
+
+
+def _is_size(values: Array) -> bool:
+    """Whether all numbers are of one size and far from 0, as ages and weights are."""
+    return bool(values.min() >= LEAST_SIZE and values.max() < LEAST_SIZE * values.min())
 
 
 def measured_values(table: Table, column: Column) -> Array:

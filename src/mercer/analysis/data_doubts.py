@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,12 +21,18 @@ from mercer.check import Array
 from mercer.data.assembly import TRANSPOSE, are_samples
 from mercer.data.dialect import is_number
 from mercer.data.missing import MISSING_LEVEL, imputed_spread
-from mercer.data.table import Column, Role, Table
-from mercer.display import listing
+from mercer.data.table import MOST_COLOURS, Column, Role, Table
+from mercer.display import listing, spaced
 from mercer.errors import Advice
 
 NAMED = 6
 """Columns that a doubt names."""
+
+MOST_IN_FLAG = 12
+"""Columns of codes that a flag lists, which can be copied whole."""
+
+SHORTEST_SERIES = 8
+"""Columns whose names differ by their numbers alone that make a series."""
 
 
 def counts_doubt(table: Table, columns: Sequence[Column]) -> Iterator[Doubt]:
@@ -72,8 +79,9 @@ def samples_doubt(table: Table) -> Iterator[Doubt]:
     """Yield that the columns look like the individuals, as samples beside genes do."""
     if are_samples(table):
         text = (
-            f"the {len(table)} rows are the individuals here, but the columns look like samples: "
-            f"numbers of one kind that rise and fall together; {TRANSPOSE} maps the columns instead"
+            f"the {spaced(len(table))} rows are the individuals here, but the columns look like "
+            "samples: numbers of one kind that rise and fall together; "
+            f"{TRANSPOSE} maps the columns instead"
         )
         yield Doubt("samples", text, "table", TRANSPOSE)
 
@@ -81,18 +89,27 @@ def samples_doubt(table: Table) -> Iterator[Doubt]:
 def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
     """Yield the columns of few whole numbers among measurements: they may code groups.
 
+    Columns of one series, such as pixels, are measured alike even where some hold few numbers.
+
     >>> code = Column("target", Role.NUMBER, np.array([0.0, 1.0, 2.0] * 7))
     >>> size = Column("size", Role.NUMBER, np.linspace(0.0, 1.0, 21))
     >>> [doubt.where for doubt in codes_doubt([size, size, code])]
     ['target']
     """
-    found = [c for c in columns if c.role is Role.NUMBER and _is_code(c)]
+    numbers = [c for c in columns if c.role is Role.NUMBER]
+    found = [c for c in numbers if _is_code(c)]
+    series = _series(numbers)
+    if 2 * sum(c.name in series for c in found) < len(series):
+        found = [c for c in found if c.name not in series]
+    label = _label_beside(numbers, series)
+    if label is not None:
+        yield _doubt_of_label(label, series)
+        found = [c for c in found if c is not label]
     found.sort(key=lambda c: GROUP.fullmatch(c.name.strip()) is None)  # what is called one first
     if not found:
         return
-    name, first = found[0].name, [c.name for c in found[:NAMED]]
-    as_factors = ", ".join(f"{one!r}: 'factor'" for one in first)
-    other = Advice("roles", first, f"roles={{{as_factors}}}")
+    name, first = found[0].name, [c.name for c in found[:MOST_IN_FLAG]]
+    other = _as_factors(first)
     if len(found) == 1:
         text = (
             f'the column "{name}" holds only {_held(found[0])} and was read as a measurement; if '
@@ -100,12 +117,56 @@ def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
         )
     else:
         shown = listing([f'"{c.name:.80}" only {_held(c)}' for c in found], FEWEST_COUNTED)
+        them = "them" if len(found) == len(first) else f"the first {len(first)} of them"
         text = (
             f"{len(found)} of {len(columns)} columns hold few different numbers ({shown}) and were "
-            f"read as measurements; if they code groups or answers, {other} makes factors of "
-            f"{'them' if len(found) <= NAMED else 'these'}"
+            f"read as measurements; if they code groups or answers, {other} makes factors of {them}"
         )
     yield Doubt("codes", text, name, other)
+
+
+def _as_factors(names: list[str]) -> Advice:
+    roles = ", ".join(f"{one!r}: 'factor'" for one in names)
+    return Advice("roles", names, f"roles={{{roles}}}")
+
+
+def _series(columns: Sequence[Column]) -> frozenset[str]:
+    """Return the columns of a series, which differ by numbers in their names, if most are of one.
+
+    >>> names = [*(f"pixel_{i}_{j}" for i in range(3) for j in range(3)), "digit"]
+    >>> sorted(_series([Column(name, Role.NUMBER, np.ones(2)) for name in names]))[:2]
+    ['pixel_0_0', 'pixel_0_1']
+    """
+    stems: dict[str, list[str]] = {}
+    for column in columns:
+        stem = re.sub(r"\d+([.,]\d+)?", "#", column.name)
+        if stem != column.name:
+            stems.setdefault(stem, []).append(column.name)
+    longest = max(stems.values(), key=len, default=[])
+    is_one = len(longest) >= SHORTEST_SERIES and 2 * len(longest) > len(columns)
+    return frozenset(longest) if is_one else frozenset()
+
+
+def _label_beside(columns: Sequence[Column], series: frozenset[str]) -> Column | None:
+    """Return the one column outside a series that holds 0, 1, 2, … or 1, 2, 3, … like a label."""
+    others = [c for c in columns if c.name not in series] if series else []
+    if len(others) != 1 or not is_whole(others[0].values):
+        return None
+    codes, sizes = np.unique(others[0].values, return_counts=True)
+    are_counted = codes[0] in (0.0, 1.0) and bool(np.all(np.diff(codes) == 1.0))
+    is_label = are_counted and 1 < len(codes) <= MOST_COLOURS and sizes.min() >= FEWEST_COUNTED
+    return others[0] if is_label else None
+
+
+def _doubt_of_label(label: Column, series: frozenset[str]) -> Doubt:
+    low, high = label.values.min(), label.values.max()
+    other = _as_factors([label.name])
+    text = (
+        f'the column "{label.name:.80}" holds the whole numbers {low:g} to {high:g} beside '
+        f"{len(series)} columns of one series, and was read as a measurement like these; if it "
+        f"says what each row is, {other} keeps it out of the axes and colours the map by it"
+    )
+    return Doubt("codes", text, label.name, other)
 
 
 def _held(column: Column) -> str:
@@ -188,6 +249,11 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
         its = sum(numbers.values()) == 1
         what = "1 missing value was" if its else f"{sum(numbers.values())} missing values were"
         measured = f"{'is' if its else 'are'} drawn as if measured{_trust(table)}"
+        if table.supplementary.issuperset(numbers):
+            measured = (
+                f"{'makes' if its else 'make'} no axis, as the "
+                f"{'column is' if len(numbers) == 1 else 'columns are'} supplementary"
+            )
         told.append(f"{what} imputed, in {_where(numbers)}, and {measured}")
     if categories:
         its = sum(categories.values()) == 1

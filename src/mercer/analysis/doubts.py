@@ -16,6 +16,7 @@ from mercer.display import Shown, listing, percent, spaced
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
 from mercer.reading.links import Scores
+from mercer.reading.outliers import FEWEST_ROWS, makers_of
 
 MOST = 0.5
 """The share of one column in all squared distances from which on it is most of them."""
@@ -23,17 +24,17 @@ MOST = 0.5
 OF_LEVELS, NEARLY = 2 / 3, 0.8
 """The share of a factor that is most of them, as each of its levels has one, and nearly all."""
 
+FOLLOWED = 0.3
+"""The correlation with the first axis from which on a column grows with it."""
+
 BENT = 2 / 3
 """The share of an axis that a parabola in the first one explains, from which on it is an arch."""
 
-ALONE, TIMES = 1 / 3, 6.0
-"""The contribution of one individual from which on it makes an axis, and in terms of the mean."""
+RARE, OF_RARE = 0.05, 1 / 8
+"""Rare levels: their share of individuals, and what they make of an axis that is told."""
 
-FEWEST = 10
-"""Individuals from which on an arch or a single individual can be told from chance."""
-
-RARE, OF_RARE, NAMED = 0.05, 1 / 8, 3
-"""Rare levels: their share of individuals, what they make of an axis that is told, and how many."""
+NAMED = 3
+"""Levels that a text names before it only counts."""
 
 FAR, NEAR = 0.1, 0.95
 """Normalised kernel values: nine pairs of ten below the first are far, above the second near."""
@@ -50,9 +51,10 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, samples, size, total, rare. ``where`` names the axis,
-    column or individual, ``advice`` what helps, ``map`` the straight or the curved map where it is
-    seen on one, and ``brief`` what is seen there in few words.
+    missing, counts, codes, words, weights, samples, size, total, copies, rare. ``where`` names
+    the axis, column or individual, ``advice`` what helps, ``map`` the straight or the curved map
+    where it is seen on one, and ``brief`` what is seen there in few words. ``listed`` holds every
+    name of a list of which the text gives the first three and counts the others.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -63,6 +65,7 @@ class Doubt(Shown):
     advice: Advice | None = None
     map: str = ""
     brief: str = ""
+    listed: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return f"Doubt ({self.kind}): {self.text}"
@@ -154,11 +157,10 @@ def of_size(scores: Scores, columns: Sequence[Column]) -> Iterator[Doubt]:
     if scores.shares is None or len(numbers) < ELLIPSE or scores.coordinates.shape[1] < ELLIPSE:
         return
     share = float(scores.shares[0])
-    if share < NEARLY:
+    if share < MOST:
         return
-    first = scores.coordinates[:, 0]
-    signs = [np.sign(np.mean((first - first.mean()) * (x - x.mean()))) for x in numbers]
-    if abs(sum(signs)) == len(numbers):
+    followed = scores.correlations(np.column_stack(numbers), slice(None))[:, 0]
+    if abs(np.sign(followed).sum()) == len(numbers) and np.abs(followed).min() >= FOLLOWED:
         text = (
             f"all columns increase together along axis 1 ({percent(share)}), so it shows overall "
             "size or level; how individuals of the same size differ is on axes 2 and 3"
@@ -179,7 +181,7 @@ def of_rare_levels(found: Any, counted: int | None = None) -> Iterator[Doubt]:
     """
     total = int(found.total) if counted is None else counted
     holders = found.counts if counted is None else np.rint(counted * found.weights)
-    few = np.flatnonzero(holders < min(FEWEST, RARE * total))
+    few = np.flatnonzero(holders < min(FEWEST_ROWS, RARE * total))
     shares = found.contributions[few, :2]
     if not len(few) or shares.sum(axis=0).max() < OF_RARE:
         return
@@ -199,7 +201,7 @@ def of_rare_levels(found: Any, counted: int | None = None) -> Iterator[Doubt]:
         f"{percent(float(shares[:, k].sum()))} of axis {k + 1}, as what is rare lies far out; "
         f"{other} {'leaves out such rows' if is_gap else 'keeps this column out of the axes'}"
     )
-    yield Doubt("rare", text, column, other, "straight")
+    yield Doubt("rare", text, column, other, "straight", listed=tuple(named))
 
 
 def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
@@ -226,7 +228,7 @@ def arch(scores: Scores) -> float:
     1.0
     """
     F, w = scores.coordinates, scores.weights
-    if F.shape[1] < 2 or scores.count < FEWEST:
+    if F.shape[1] < 2 or scores.count < FEWEST_ROWS:
         return 0.0
     first, second = F[:, 0] / scores.unit, F[:, 1] / scores.unit
     basis = np.column_stack([np.ones(len(first)), first, first**2])
@@ -241,29 +243,28 @@ def arch(scores: Scores) -> float:
 
 def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) -> Iterator[Doubt]:
     """Yield individuals that make an axis of the first two alone."""
-    if scores.count < FEWEST:
-        return
     F, w = scores.coordinates[:, :2] / scores.unit, scores.weights
     squares = w[:, None] * F**2
     total = squares.sum(axis=0)
-    for k in range(F.shape[1]):
-        i = int(np.argmax(squares[:, k]))
-        share = float(squares[i, k] / total[k]) if total[k] > 0 else 0.0
-        if share >= max(ALONE, TIMES / scores.count):
-            name = str(i + 1) if names is None else names[i]
-            # Labels of an array are indices, which begin at 0: who drops "row 6" must not drop 5.
-            who = f"row {name} (counted from 1)" if names is None else f'"{name}"'
-            apart = Advice("supplementary_rows", [name], text="setting it aside")
-            yield Doubt(
-                "individual",
-                f"{who} alone makes {percent(share)} of axis {k + 1} of {_map(which)}, so this "
-                f"axis mainly shows how it differs from the rest; {apart} draws the map of the "
-                "others",
-                name,
-                apart,
-                which,
-                f"{who} alone makes {percent(share)} of axis {k + 1}",
-            )
+    shares = squares / np.where(total > 0, total, 1.0)
+    for i, k in makers_of(shares, scores.count):
+        share = percent(float(shares[i, k]))
+        name = str(i + 1) if names is None else names[i]
+        # Labels of an array are indices, which begin at 0: who drops "row 6" must not drop 5.
+        who = f"row {name} (counted from 1)" if names is None else f'"{name}"'
+        apart = Advice("supplementary_rows", [name], text="setting it aside")
+        does = "mainly shows how it differs from the rest"
+        if shares[i, k] < MOST:
+            does = "shows in large part how it differs from the rest"
+        yield Doubt(
+            "individual",
+            f"{who} alone makes {share} of axis {k + 1} of {_map(which)}, so this axis {does}; "
+            f"{apart} draws the map of the others",
+            name,
+            apart,
+            which,
+            f"{who} alone makes {share} of axis {k + 1}",
+        )
 
 
 def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterator[Doubt]:
@@ -296,7 +297,7 @@ def of_axes(scores: Scores, which: str, counted: float | None = None) -> Iterato
 
 def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator[Doubt]:
     """Yield a bandwidth under which all points are equally far, or the kernel is linear."""
-    if len(points) < FEWEST:
+    if len(points) < FEWEST_ROWS:
         return
     values = np.asarray(kernel(points))
     own = np.sqrt(np.maximum(np.diag(values), 0.0))
@@ -326,12 +327,13 @@ def of_ellipses(column: Column | None) -> Iterator[Doubt]:
     counts = Counter(str(v) for v in column.values.tolist() if v is not None and v != MISSING_LEVEL)
     few = sorted(level for level, count in counts.items() if count < ELLIPSE)
     if few:
-        have = "has" if len(few) == 1 else "have"
+        have, named = "has" if len(few) == 1 else "have", [quote_names([name]) for name in few]
         yield Doubt(
             "ellipses",
-            f'{quote_names(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
-            "few for an ellipse",
+            f'{listing(named, NAMED)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, '
+            "too few for an ellipse",
             column.name,
+            listed=tuple(named),
         )
 
 

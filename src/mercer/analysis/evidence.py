@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from mercer.analysis.separation import (
+    ENOUGH,
+    GAIN,
+    PLANE,
+    READ,
+    Separation,
+    separations_of,
+)
 from mercer.check import Array
 from mercer.clusters.finding import ward
 from mercer.compare.dependence import alignment
@@ -16,23 +24,14 @@ from mercer.data.table import Column
 from mercer.display import Shown, percent
 from mercer.kernels.vectors import Linear
 from mercer.reading.links import Scores
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS_UNASKED
 from mercer.settings import LEVEL
 
-PLANE = 2
-"""Axes of the maps that are drawn, and compared."""
-
-READ, SPACE = 5, 3
-"""Axes on which groups are sought, and those that a curved map has at least.
+SPACE = 3
+"""Axes that a curved map has at least.
 
 Two columns have two straight axes, and groups around each other part on the third curved one.
 """
-
-PERMUTATIONS, ENOUGH = 199, 10
-"""Permutations of a test, and exceedances after which it ends."""
-
-FACTORS = 10
-"""Factors whose groups are sought, the first ones."""
 
 SAMPLE = 3_000
 """Individuals that are compared; of more an even sample."""
@@ -40,47 +39,11 @@ SAMPLE = 3_000
 SAME = 0.9
 """An alignment from which on two maps show the same."""
 
-GAIN = 0.1
-"""How much more of a factor, or how much clearer clusters, a map must show to add something."""
-
 CLEAR, MOST_CLUSTERS = 0.6, 6
 """The mean silhouette of clear clusters, above that of clouds without any, and how many at most."""
 
 FEWEST, SMALLEST, PAIRED = 5, 0.05, 500
 """Members of a cluster at least, also as a share, and individuals whose pairs are looked at."""
-
-
-@dataclass(frozen=True, repr=False)
-class Separation(Shown):
-    r"""How well the groups of a factor part on the axes of each map, from 0 to 1.
-
-    .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
-
-    is the mean squared canonical correlation of g groups with the first K axes, up to 5 of those
-    that both maps have, or of the curved one where only its further axes part them. ``p_value`` is
-    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
-    """
-
-    facts: ClassVar[Mapping[str, str]] = {
-        "straight": "of 1, on the straight map",
-        "curved": "of 1, on the curved map",
-        "p_value": "of chance alone on the curved map",
-        "axis": "of the curved map that separates the groups best",
-    }
-
-    factor: str
-    straight: float
-    curved: float
-    p_value: float
-    axis: int
-
-    def _title(self) -> str:
-        return f"Separation of {self.factor}"
-
-    @property
-    def is_gain(self) -> bool:
-        """Whether the curved map parts the groups better, by more than chance."""
-        return self.curved - self.straight >= GAIN and self.p_value <= LEVEL
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,36 +137,44 @@ class Evidence(Shown):
                 f"({straight.silhouette:.2f}; {alike}): read both."
             )
         if self.verdict == "same":
-            known = "" if colour is None else f" and {_as_well(colour, is_one_map=True)}"
+            known = "" if colour is None else f"; {_on_both(colour)}"
             return (
                 "A curved map, that of a kernel PCA, was drawn as a check and adds nothing: both "
                 f"maps show the same ({alike} of 1{p}){known}. Read the straight map."
             )
         known = ", and no factor tells which of the two to trust"
         if colour is not None:
-            known = f"; it {_as_well(colour)}"
+            known = f"; {_on_both(colour)}"
         return (
             f"A curved map, that of a kernel PCA, was drawn as a check and differs ({alike} of 1)"
-            f"{known}: read the straight one first."
+            f"{known}. Read the straight one first."
         )
 
 
-def _as_well(groups: Separation, *, is_one_map: bool = False) -> str:
-    """Return how groups part on the curved map where that is no gain, with both numbers.
+def _on_both(groups: Separation) -> str:
+    """Return how groups part on both maps where the curved one is no gain, with what it rests on.
 
-    ``is_one_map`` is whether the two maps were said to show the same.
-
-    >>> _as_well(Separation("sex", 0.6, 0.65, 0.01, 1), is_one_map=True)
-    'separate the groups of "sex" about as well (straight 60 %, curved 65 % on up to 5 axes)'
-    >>> _as_well(Separation("sex", 0.6, 0.4, 0.01, 1), is_one_map=True)
-    'the curved one separates the groups of "sex" worse (straight 60 %, curved 40 % on up to 5 axes)'
+    >>> _on_both(Separation("sex", 0.6, 0.65, 0.01, 1, 0.005, (0.41, 0.44)))
+    '41 % of the differences on the straight map lie between the groups of "sex", and 44 % of those on the curved one (p = 0.01, tested on up to 5 axes)'
+    >>> _on_both(Separation("sex", 0.1, 0.12, 0.3, 1, 0.4, (0.05, 0.06)))
+    'neither separates the groups of "sex" more than chance would (p = 0.4 and 0.3)'
     """  # noqa: E501  (a doctest in one line)
-    gain = groups.curved - groups.straight
-    how = "worse" if gain <= -GAIN else "no better than chance would" if gain >= GAIN else ""
-    straight, curved = percent(groups.straight), percent(groups.curved)
-    numbers = f"straight {straight}, curved {curved} on up to {READ} axes"
-    who = "separates" if not is_one_map else "the curved one separates" if how else "separate"
-    return f'{who} the groups of "{groups.factor}" {how or "about as well"} ({numbers})'
+    whose = f'the groups of "{groups.factor}"'
+    p, q = groups.straight_p_value, groups.p_value
+    if p > LEVEL and q > LEVEL:
+        return f"neither separates {whose} more than chance would (p = {p:.2g} and {q:.2g})"
+    straight, curved = map(percent, groups.shares)
+    tested = f"p = {min(p, q) if max(p, q) > LEVEL else max(p, q):.2g}, tested on up to {READ} axes"
+    if p > LEVEL or q > LEVEL:
+        which, share = ("curved", curved) if p > LEVEL else ("straight", straight)
+        return (
+            f"only the {which} one separates {whose} more than chance would: {share} of the "
+            f"differences there lie between them ({tested})"
+        )
+    return (
+        f"{straight} of the differences on the straight map lie between {whose}, and {curved} of "
+        f"those on the curved one ({tested})"
+    )
 
 
 def evidence_of(
@@ -233,7 +204,7 @@ def evidence_of(
         F[:, :PLANE],
         G[:, :PLANE],
         sample_weight=None if np.ptp(w) == 0 else w,
-        permutations=PERMUTATIONS,
+        permutations=PERMUTATIONS_UNASKED,
         stop_after=ENOUGH,
         random_state=random_state,
         threads=1,
@@ -306,71 +277,3 @@ def silhouette(distances: Array, labels: Array) -> float:
     larger = np.maximum(own, other)
     each = np.where(larger > 0, (other - own) / np.where(larger > 0, larger, 1.0), 0.0)
     return float(np.mean(np.where(sizes[labels] > 1, each, 0.0)))
-
-
-def separations_of(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)
-    F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
-) -> tuple[Separation, ...]:
-    """Return how well groups part on as many axes as both maps have.
-
-    Where that shows nothing new, the further axes of the curved map are asked: of two columns a
-    straight map has no more than two.
-    """
-    F, G = F[:, :READ], G[:, :READ]
-    shared = G[:, : F.shape[1]]
-    first = tuple(_separations(F, shared, w, kept, factors, seed))
-    if G.shape[1] == shared.shape[1] or any(one.is_gain for one in first):
-        return first
-    further = tuple(_separations(F, G, w, kept, factors, seed))
-    return further if any(one.is_gain for one in further) else first
-
-
-def _separations(  # noqa: PLR0913  (as above)
-    F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
-) -> Iterator[Separation]:
-    for number, factor in enumerate(factors[:FACTORS]):
-        labels = factor.values[kept]
-        known = np.array([v is not None for v in labels.tolist()])
-        levels, places = np.unique(labels[known].astype(str), return_inverse=True)
-        if len(levels) < 2 or len(levels) >= known.sum():
-            continue
-        most = min(max(F.shape[1], G.shape[1]), len(levels) - 1)
-        ours, theirs, weights = F[known], G[known], w[known]
-        eta2 = correlation_ratios(theirs, places, weights)
-        draws = Resampling(PERMUTATIONS, seed, stop_after=ENOUGH, threads=1)
-
-        def statistic(
-            r: int,
-            draws: Resampling = draws,
-            number: int = number,
-            data: tuple[Array, Array, Array] = (theirs, places, weights),
-        ) -> float:
-            order = draws.generator(number, r).permutation(len(data[1]))
-            return float(correlation_ratios(data[0], data[1][order], data[2]).sum())
-
-        observed = float(eta2.sum())
-        null = draws.null(draws.batches(statistic, ENOUGH), observed * (1 - 1e-12))
-        yield Separation(
-            factor.name,
-            float(correlation_ratios(ours, places, weights).sum()) / most,
-            observed / most,
-            float(null.p_values[0]),
-            1 + int(np.argmax(eta2)),
-        )
-
-
-def correlation_ratios(F: Array, places: Array, weights: Array) -> Array:
-    r"""Return the share of each axis that lies between groups.
-
-    .. math:: \eta^2 = \frac{\sum_g w_g (\bar f_g - \bar f)^2}{\sum_i w_i (f_i - \bar f)^2}
-
-    >>> correlation_ratios(np.array([[0.0], [0.0], [1.0], [3.0]]), np.array([0, 0, 1, 1]), np.ones(4))
-    array([0.66666667])
-    """  # noqa: E501  (a doctest in one line)
-    w = weights / weights.sum()
-    away = F - w @ F
-    masses = np.bincount(places, w)
-    sums = np.column_stack([np.bincount(places, w * f) for f in away.T])
-    total = w @ away**2
-    between = np.sum(sums**2 / np.where(masses > 0, masses, 1.0)[:, None], axis=0)
-    return np.asarray(between / np.where(total > 0, total, 1.0))

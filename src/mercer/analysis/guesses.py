@@ -163,11 +163,15 @@ def _cut(text: str, room: int) -> str:
 
 
 class Guesses(NamedTuple):
-    """Columns of numbers that measure nothing: parts of dates, codes of groups, counts of rows."""
+    """Columns of numbers that measure nothing: parts of dates, codes of groups, counts of rows.
+
+    ``unseen`` is how many rows were ``counted`` 0 times.
+    """
 
     dates: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     counted: str | None = None
+    unseen: int = 0
 
     def explained(self, fates: Iterable[Fate]) -> Iterator[Fate]:
         """Yield the fates of columns with the reasons why they were guessed."""
@@ -187,7 +191,7 @@ class Guesses(NamedTuple):
         if self.codes:
             yield _doubt_of_codes(self.codes)
         if self.counted is not None:
-            yield _doubt_of_counted(self.counted)
+            yield _doubt_of_counted(self.counted, self.unseen)
 
 
 def guesses_of(table: Table, asked: Collection[str], *, weighs: bool) -> Guesses:
@@ -198,7 +202,8 @@ def guesses_of(table: Table, asked: Collection[str], *, weighs: bool) -> Guesses
     codes = codes_of_groups(table, asked)
     table = with_codes(table, codes)
     counted = counted_by(table, asked) if weighs else None
-    return Guesses(dates_in_parts(table, asked), codes, counted)
+    unseen = 0 if counted is None else int(np.sum(table.column(counted).values == 0.0))
+    return Guesses(dates_in_parts(table, asked), codes, counted, unseen)
 
 
 def _doubt_of_dates(parts: tuple[str, ...]) -> Doubt:
@@ -223,11 +228,15 @@ def _doubt_of_codes(codes: tuple[str, ...]) -> Doubt:
     return Doubt("codes", text, codes[0] if one else "table", other)
 
 
-def _doubt_of_counted(name: str) -> Doubt:
+def _doubt_of_counted(name: str, unseen: int = 0) -> Doubt:
     other = Advice("active", [name])
+    left = ""
+    if unseen:
+        left = f", and {unseen} {'row that was' if unseen == 1 else 'rows that were'} never seen "
+        left += f"{'is' if unseen == 1 else 'are'} left out"
     text = (
         f'each row is a different combination of categories, and "{name}" says how often it was '
-        f"seen, so the rows are weighted by it; {other} makes it a variable"
+        f"seen, so the rows are weighted by it{left}; {other} makes it a variable"
     )
     return Doubt("weights", text, name, other)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.analysis.choice import NAMES, Made, is_scaled, rule, sentence_of, standardise_kernel
 from mercer.analysis.columns import (
+    CUT,
     GAPS,
     Fate,
     counted_columns,
@@ -21,6 +22,7 @@ from mercer.analysis.columns import (
     unless_active,
     with_names,
 )
+from mercer.analysis.copies import classes_of_numbers, copies_doubt, doubt_of_classes
 from mercer.analysis.data_doubts import (
     codes_doubt,
     column_doubts,
@@ -43,7 +45,7 @@ from mercer.check import Array, worst_asymmetry
 from mercer.data.files import read
 from mercer.data.frames import rows as as_rows
 from mercer.data.imputation import Imputation
-from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
+from mercer.data.matrices import WRITTEN_ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names
@@ -254,7 +256,9 @@ def _read(data: Any, missing: Any) -> Table | SquareMatrix | Sequences:
 def _is_of_pairs(values: Array) -> bool:
     """Whether an array is symmetric, as tables by chance are not."""
     is_square = values.ndim == 2 and values.shape[0] == values.shape[1] > 2
-    return is_square and values.dtype.kind in "iuf" and worst_asymmetry(values)[0] <= ASYMMETRY
+    return (
+        is_square and values.dtype.kind in "iuf" and worst_asymmetry(values)[0] <= WRITTEN_ASYMMETRY
+    )
 
 
 def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal:
@@ -270,12 +274,12 @@ def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal
     other = Advice("method", "stress")
     if are_distances:
         sentence = (
-            f"The table holds distances of {len(points)} individuals: {NAMES[chosen]} maps them"
+            f"The table holds distances between {len(points)} points: {NAMES[chosen]} maps them"
             + (f"; {other} cares more that close ones stay close." if chosen == "mds" else ".")
         )
     else:
         sentence = (
-            f"The table holds similarities of {len(points)} individuals: {NAMES[chosen]} of them "
+            f"The table holds similarities between {len(points)} points: {NAMES[chosen]} of them "
             "as they are."
         )
     precomputed = None if are_distances else PRECOMPUTED
@@ -319,6 +323,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     guesses = guesses_of(table, variables, weighs=weighs)
     table = named_by_years(with_codes(table, guesses.codes), guesses.dates)
     counts = None if guesses.counted is None else table.column(guesses.counted).values
+    if counts is not None and not counts.all():  # nobody is there to be drawn, or to be typical
+        seen = np.flatnonzero(counts)
+        table, counts = table.picked(seen), counts[seen]
     weights = counts if weights is None else weights
     held = sum(role is Role.NUMBER for role in table.roles)
     table = table.with_supplementary(*guesses.dates)
@@ -344,6 +351,13 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         beside += [unless_active(Fate(name, "supplementary", GAPS)) for name in gaps]
     else:
         chosen = "kpca" if given is not None else method or rule(numbers, factors)
+    cut: dict[str, str] = {}
+    if chosen == "famd":
+        cut = _classes_set_aside(table, numbers, factors, variables)
+        table = table.with_supplementary(*cut)
+        factors = [c for c in factors if c.name not in cut]
+        beside += [unless_active(Fate(name, "supplementary", CUT)) for name in cut]
+        chosen = method or rule(numbers, factors)
     made = Made(chosen, numbers, factors, given, is_scaled(chosen, given, scale))
     table = _with_passive(table, made)
     fates = (
@@ -352,16 +366,21 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *(Fate(c.name, "supplementary", made.why_beside) for c in made.passive),
         *beside,
     )
-    sentence, advice = sentence_of(table, made, method, held - len(numbers))
+    is_counted = guesses.counted is not None
+    aside = held - len(numbers) - is_counted
+    sentence, advice = sentence_of(table, made, method, aside, len(cut), is_counted=is_counted)
     if weights is not None:
-        low, high = np.min(weights), np.max(weights)
-        sentence += f" The rows have weights, from {low:.3g} to {high:.3g}."
+        sentence += f" {_weights_in_words(weights)}"
     return Proposal(
         chosen,
         table,
         made.is_scaled,
         in_order(guesses.explained(fates), table),
-        (*guesses.doubts(), *_doubts_of_data(table, made, method is not None)),
+        (
+            *guesses.doubts(),
+            *([doubt_of_classes(cut)] if cut else []),
+            *_doubts_of_data(table, made, method is not None),
+        ),
         sentence,
         advice,
         made.kernel_for(table, weights),
@@ -371,6 +390,36 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         guesses.counted,
         counts,
     )
+
+
+def _classes_set_aside(
+    table: Table, numbers: Sequence[Column], factors: Sequence[Column], asked: frozenset[str]
+) -> dict[str, str]:
+    """Return the factors that are classes of an active number, and of which.
+
+    Both would count one thing twice, and the number says it more finely.
+    """
+    free = [c.name for c in factors if c.name not in asked]
+    return classes_of_numbers(table.with_columns([*(c.name for c in numbers), *free]))
+
+
+def _weights_in_words(weights: Array) -> str:
+    """Return between which weights rows count, and how many have none.
+
+    >>> _weights_in_words(np.array([2.0, 5.0, 3.0])), _weights_in_words(np.array([0.0, 1.0, 2.5]))
+    ('The rows have weights from 2 to 5.', 'The rows have weights from 1 to 2.5; 1 row of weight 0 is placed on the axes and does not count.')
+    """  # noqa: E501  (a doctest in one line)
+    active = weights[weights > 0]
+    if not len(active):
+        return "No row has a weight."
+    without = len(weights) - len(active)
+    each = "is placed on the axes and does" if without == 1 else "are placed on the axes and do"
+    aside = f"; {_rows(without)} of weight 0 {each} not count" if without else ""
+    return f"The rows have weights from {active.min():.3g} to {active.max():.3g}{aside}."
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number} rows"
 
 
 def _naming_columns(table: Table, variables: frozenset[str]) -> tuple[str, ...]:
@@ -406,6 +455,8 @@ def _doubts_of_data(table: Table, made: Made, is_asked: bool) -> Iterator[Doubt]
     if made.analysis == "ca":
         yield from profiles_doubt(table, made.numbers)
         yield from () if is_asked else guess_doubt()
+    if made.analysis != "ca":  # profiles of columns may well be alike, and nothing counts twice
+        yield from copies_doubt(made.active_columns)
     yield from words_doubt(table)
     yield from column_doubts(made.active_columns)
 

@@ -21,6 +21,10 @@ RENAMED = {
     "--nb-clust": "--clusters",
     "--row.w": "--weights",
     "--ind.sup": "--sup-rows",
+    **dict.fromkeys(("--plot", "--graph", "--figure", "--pdf", "--png", "--svg"), "--picture"),
+    **dict.fromkeys(("--columns", "--vars", "--variables", "--select"), "--cols"),
+    **dict.fromkeys(("--habillage", "--color", "--col.ind", "--hue"), "--colour"),
+    "--csv": "--coords",
     "--quanti.sup": "--sup-cols",
     "--quali.sup": "--sup-cols",
     "--scale.unit": "--scale",
@@ -209,7 +213,7 @@ def add_model(made: Parser) -> None:
         metavar="COL",
         action="append",
         default=[],
-        help="use this column as a variable, though it looks like row numbers",
+        help="use this column as a variable, though it looks like row numbers, dates or codes",
     )
     how = group.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
@@ -229,7 +233,10 @@ def add_model(made: Parser) -> None:
 
 
 def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
-    """How a file is read, and what its columns and rows are."""
+    """How a file is read, and what its columns and rows are.
+
+    A command that does not impute leaves out rows that lack a value, where nothing else is asked.
+    """
     group = made.add_argument_group("reading")
     group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="kind of file")
     group.add_argument("--id", metavar="COL", help="the column that names the rows")
@@ -247,7 +254,15 @@ def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -
         group.add_argument(
             "--colour",
             metavar="COL",
-            help="the factor that colours individuals (default: the first)",
+            help="the factor that colours individuals (default: what the map separates best)",
+        )
+        group.add_argument(
+            "--cols",
+            metavar="COLS",
+            action="append",
+            default=[],
+            help="the columns that make the axes, all others being supplementary: names, or "
+            "numbers from 1 such as 1-10",
         )
         group.add_argument(
             "--sup-cols",
@@ -265,8 +280,9 @@ def add_reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -
         )
         group.add_argument("--weights", metavar="COL", help="the weights of rows")
     else:
-        made.set_defaults(factor=[], colour=None, sup_cols=[], sup_rows=[], weights=None)
+        made.set_defaults(factor=[], colour=None, cols=[], sup_cols=[], sup_rows=[], weights=None)
     _missing(group, imputes=imputes)
+    made.set_defaults(unasked=None if imputes else "drop")
     _writing_of_files(group)
 
 
@@ -276,9 +292,8 @@ def _missing(group: Any, *, imputes: bool) -> None:
     missing.add_argument(
         "--strict",
         action="store_true",
-        default=not imputes,
-        help="refuse missing values"
-        + (" (default: fill in means for numbers and a level for categories)" if imputes else ""),
+        help="refuse missing values (default: "
+        + ("fill in means for numbers and a level for categories)" if imputes else "--drop-na)"),
     )
     missing.add_argument(
         "--drop-na", action="store_true", help="leave out rows that lack a number or a category"

@@ -102,14 +102,29 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="write the model")
     group.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV; - prints")
     group.add_argument(
+        "--picture", metavar="FILE", help="draw the map of the first two axes: pdf, svg or png"
+    )
+    group.add_argument(
         "--checkpoint",
         metavar="FILE",
         help="keep the state of a long fit after each pass, and resume from it",
     )
     add_writing(group)
     add_studies(made)
+    _add_horn(made)
     add_model(made)
     add_reading(made)
+
+
+def _add_horn(group: Any) -> None:
+    """The test that says on how many axes classes stand, the same for a page and without one."""
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="permutations of Horn's test, by whose axes classes are found; 0 omits it, and takes "
+        "five axes (default: 199 if below a minute)",
+    )
 
 
 def _report(commands: _SubParsersAction[Parser]) -> None:
@@ -121,12 +136,7 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
     group.add_argument("--title", metavar="TEXT", help="title of the page")
     group.add_argument("--open", action="store_true", help="open the page in the browser")
-    group.add_argument(
-        "--permutations",
-        type=int,
-        metavar="R",
-        help="permutations of Horn's test; 0 omits it (default: 199 if below a minute)",
-    )
+    _add_horn(group)
     group.add_argument(
         "--max-mb", type=float, default=LARGEST, metavar="MB", help="page size limit (default: 10)"
     )
@@ -138,6 +148,11 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
         metavar="TEXT",
         help="kernel of the second map, also with --method (default: a Gaussian of the "
         "median distance)",
+    )
+    group.add_argument(
+        "--curved-exact",
+        action="store_true",
+        help="make the second map of all individuals (default: of many, on landmarks)",
     )
     add_studies(made)
     add_model(made)
@@ -340,6 +355,9 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (0)")
     results = made.add_argument_group("results")
     add_own_page(results, "FOLDER-graphs.html")
+    results.add_argument(
+        "--clusters", type=int, metavar="K", help="classes of the page (default: as suggested)"
+    )
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
     add_writing(results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,11 @@ import numpy as np
 from mercer.analysis.choice import standardise_kernel
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
-from mercer.cli.inputs import Data, data_of, missing_of, weights_in
+from mercer.cli.inputs import Data, data_of_columns, missing_of, weights_in
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import carry_out
-from mercer.data.missing import settled
 from mercer.data.table import Role, Table
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
@@ -65,7 +65,7 @@ def run(args: Namespace, talk: Talk) -> int:
     value = summary(fit)
     if out is not None:
         value["page"] = out
-        write_page(out, lambda: _page(args, page, fit, out), talk)
+        write_page(out, lambda: _page(args, page, fit, out, data.settled), talk)
     write_files(args, talk, fit)
     if args.fitted != "-":
         talk.answer(value, " ".join(result(fit)))
@@ -91,22 +91,28 @@ def write_files(args: Namespace, talk: Talk, fit: Fit) -> None:
 
 
 def read_columns(args: Namespace, talk: Talk) -> Data:
-    """Read the table; what is missing matters in the columns of the function alone."""
-    policy, is_dropped = missing_of(args), args.drop_na
-    args.missing, args.drop_na = "keep", False
-    data = data_of(args, talk)
-    args.missing, args.drop_na = None, is_dropped
-    if data.table is None:
-        return data
-    table = data.table
-    explained = table.column(args.y).name
-    used = {explained, *_explaining(args, table.without([explained])), args.weights}
-    pairs = zip(table.names, table.roles, strict=True)
-    kept = [name for name, role in pairs if name in used or role is Role.IDENTIFIER]
-    known = settled(table.with_columns(kept), policy)
-    for note in known.notes[len(table.notes) :]:
-        talk.say(f"{args.data}: {note}")
-    return replace(data, points=known, weights=weights_in(known, args))
+    """Read the table; what is missing matters in the columns of the function alone.
+
+    Nothing is put where the explained value is missing: it would be evidence that nobody measured.
+    """
+
+    def used(table: Table) -> set[str]:
+        explained = table.column(args.y).name
+        return {explained, *_explaining(args, table.without([explained])), args.weights}
+
+    data = data_of_columns(args, talk, used, _where_explained)
+    return data if data.table is None else replace(data, weights=weights_in(data.table, args))
+
+
+def _where_explained(table: Table, args: Namespace) -> Table:
+    """Return the rows in which the explained value is known, where others would be filled in."""
+    y = table.column(args.y)
+    lacks = np.isnan(y.values) if y.role is Role.NUMBER else np.zeros(len(table), bool)
+    if not lacks.any() or missing_of(args) in ("error", "drop"):
+        return table
+    counted = f"{lacks.sum()} of {len(table)} rows left out"
+    note = f"{counted}: {args.y}, which is explained, is missing there"
+    return replace(table.picked(np.flatnonzero(~lacks)), notes=(*table.notes, note))
 
 
 def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ...]]:
@@ -216,12 +222,12 @@ def predictions(fit: Fit) -> dict[str, Any]:
     return found
 
 
-def _page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
+def _page(args: Namespace, page: Any, fit: Fit, out: str, notes: Sequence[str]) -> Any:
     """Write the page of a fit."""
     return page(
         out,
         args.title or f"{fit.target} as a function of {named_variables(fit)}",
-        result(fit),
+        [*result(fit), *(f"{note[0].upper()}{note[1:]}." for note in notes)],
         sections(fit),
         command=command_line(args, out, "page"),
         source=None if args.data == "-" else args.data,

@@ -24,9 +24,12 @@ from mercer.cli.fits import (
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.plans import seconds_beside, tell_plan
+from mercer.cli.progress import carry_out
 from mercer.cli.studies import answers_of, refuse_studies
 from mercer.display import precise_percent
 from mercer.mds import ClassicalMDS, StressMDS
+from mercer.pca import PCA
+from mercer.progress import Line
 from mercer.store import save
 
 
@@ -34,7 +37,7 @@ def run(args: Namespace, talk: Talk) -> int:
     """Fit, write what is to be written, and answer with the axes."""
     if args.coords == "-" and args.json:
         raise Misused("--coords - prints CSV and --json an object, both on the standard output")
-    refuse_existing(args, talk, args.out, args.coords)
+    refuse_existing(args, talk, args.out, args.coords, args.picture)
     found = begin_fit(args, talk)
     data, model = found.data, found.model
     refuse_studies(args, model)
@@ -55,6 +58,10 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.out:
         save(result.model, args.out)
         talk.say(f"the model is in {args.out}")
+    if args.picture:
+        picture = carry_out(lambda: map_of(result.model, data), talk, Line("drawing"))
+        picture.save(args.picture)
+        talk.say(f"the map is in {args.picture}")
     if args.coords and args.coords != "-":
         write(args.coords, csv_bytes(coordinates(result.model, data), is_raw=args.raw))
         talk.say(f"the coordinates are in {args.coords}")
@@ -66,6 +73,25 @@ def run(args: Namespace, talk: Talk) -> int:
     else:
         talk.answer(value, "\n".join([text_of(value), *(answer.text for answer in answers)]))
     return result.code
+
+
+def map_of(model: Any, data: Data) -> Any:
+    """Return the map of the first two axes; beside that of a table's numbers their circle."""
+    from mercer import pictures  # only now: few fits draw
+
+    colour = None if data.table is None else data.table.colour
+    passive = None if data.passive is None else data.passive
+    shown: dict[str, Any] = {"colour": colour}
+    if not hasattr(model, "individuals_"):
+        return pictures.individuals.describe(scores_of(model), names=data.labels, **shown)
+    if passive is not None:
+        shown["supplementary"] = model.supplementary(individuals=passive)
+    if hasattr(type(model), "categories_") or hasattr(type(model), "columns_"):
+        return pictures.biplot.describe(model, **shown)
+    individuals = pictures.individuals.describe(model, **shown)
+    if not isinstance(model, PCA):
+        return individuals
+    return pictures.sheet(individuals, pictures.variables.describe(model), cell=(6.4, 5.6))
 
 
 def coordinates(model: Any, data: Data) -> dict[str, Any]:
@@ -159,10 +185,11 @@ def text_of(value: dict[str, Any]) -> str:
         lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
         return "\n".join(lines)
     if "goodness" in value:
-        good, mass = value["goodness"], precise_percent(value["negative_mass"])
+        shown = precise_percent(value["goodness"]["absolute"])
+        mass = precise_percent(value["negative_mass"])
         lines.append(
-            f"the map keeps {precise_percent(good['absolute'])} of the eigenvalues by modulus, of "
-            f"which the shares are parts; {mass} of them are negative"
+            f"the map shows {shown} of what the distances hold (the sum of all eigenvalues without "
+            f"their signs); {mass} of it is negative and makes no axis"
         )
     else:
         lines.append(f"total inertia {value['inertia']:.6g}")

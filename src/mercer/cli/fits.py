@@ -13,7 +13,9 @@ from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import complete_analysis
 from mercer.analysis.choice import NAMES, standardise_kernel
 from mercer.analysis.columns import Fate
+from mercer.analysis.copies import classes_of_numbers
 from mercer.analysis.doubts import curved_briefs
+from mercer.analysis.guesses import counted_by
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels
@@ -35,12 +37,16 @@ from mercer.spectrum import Limits
 WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
 """Methods whose individuals have weights, and supplementary ones beside them."""
 
+CURVED = ("pca", "mca", "famd", "ca")
+"""Straight methods, beside whose map a curved one is drawn."""
+
 HEEDED: Mapping[str, tuple[str, ...]] = {
     "kernel": ("kpca",),
     "scale": ("kpca", "pca", "famd"),
     "nystrom": ("kpca",),
     "exact": ("kpca", "mds"),
-    "curved": ("pca", "mca", "famd", "ca"),
+    "curved": CURVED,
+    "curved_exact": CURVED,
     "tol": ("kpca", "mds"),
     "correction": ("mds",),
     "distance": ("mds", "stress"),
@@ -145,6 +151,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         _refuse_unused(args, method)
     if data.table is not None:
         _refuse_labels(getattr(args, "active", ()), data.table)
+    data = _counted_by_itself(args, data)
     is_map = method in ("mds", "stress")
     scale = None if is_map or is_square else args.scale
     proposal = propose(
@@ -152,7 +159,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         method=method,
         kernel=args.kernel,
         scale=scale,
-        active=getattr(args, "active", ()),
+        active=[*getattr(args, "active", ()), *getattr(args, "wanted", ())],
         weights=data.weights,
     )
     _refuse_unused(args, proposal.analysis)
@@ -167,7 +174,24 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
     used = proposal.active if proposal.reads_rows else None
     weights = proposal.weights if data.weights is None else data.weights
     data = replace(data, points=proposal.points, passive=passive, used=used, weights=weights)
+    if proposal.analysis == "ca" or proposal.counted is not None:
+        data = replace(data, one="row")
     return Asked(data, model, proposal)
+
+
+def _counted_by_itself(args: Namespace, data: Data) -> Data:
+    """Return data whose weights are left to the analysis, if it would weigh by this column anyway.
+
+    It then knows that they say how often each row was seen, and counts individuals, not rows.
+    """
+    method = args.method or ("mds" if args.distance else None)
+    is_free = method in (None, "mca") and args.kernel is None
+    if data.weighted_by is None or data.table is None or not is_free:
+        return data
+    if counted_by(data.table, getattr(args, "active", ())) != data.weighted_by:
+        return data
+    args.weights = None
+    return replace(data, weights=None, weighted_by=None)
 
 
 def _with_weights(proposal: Proposal, column: str | None) -> Proposal:
@@ -178,10 +202,14 @@ def _with_weights(proposal: Proposal, column: str | None) -> Proposal:
 
 
 def _refuse_labels(active: Iterable[str], table: Table) -> None:
-    """Refuse to make variables of columns that hold no numbers by ``--active``."""
+    """Refuse to make variables of columns that hold no numbers by ``--active``.
+
+    Classes of a number, which are set aside beside it, are made active by their names too.
+    """
+    cut = classes_of_numbers(table) if active else {}
     for name in active:
         role = table.column(name).role
-        if role is not Role.NUMBER:
+        if role is not Role.NUMBER and name not in cut:
             raise Misused(
                 f"--active is for columns of numbers, and {name!r} is a {role.value}; "
                 "--method famd makes factors active"
@@ -214,7 +242,8 @@ def _options(args: Namespace, method: str) -> dict[str, Any]:
 def begin_fit(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
     args.reads_rows = True  # factors alone are a table too
-    found = asked_analysis(args, data_of(args, talk))
+    data = data_of(args, talk)
+    found = carry_out(lambda: asked_analysis(args, data), talk, Line("choosing"))
     args.counted = None if found.proposal is None else found.proposal.counted  # for studies
     if not args.dry_run:
         found.tell(talk)
@@ -242,7 +271,12 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     kernel = None if asked_for is None else as_kernel(asked_for)
     whole = carry_out(
         lambda: complete_analysis(
-            proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
+            proposal,
+            found.model,
+            weights=data.weights,
+            random_state=args.seed,
+            kernel=kernel,
+            is_exact=getattr(args, "curved_exact", False),
         ),
         talk,
         Line("comparing"),
@@ -267,8 +301,12 @@ def analyse_data(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
 
 def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
     """Return the choice of an analysis as programs read it."""
-    if found.proposal is None:
-        return {"analysis": found.analysis, "weights": None, "scaled": False}
+    if found.proposal is None:  # strings and sets: one kernel, and columns only beside them
+        about = getattr(found.data.points, "about", None)
+        nothing: dict[str, Any] = {"active": [], "ignored": [], "columns": [], "doubts": []}
+        beside = [] if about is None else list(about.names)
+        named = {"analysis": found.analysis, "weights": None, "scaled": False, "named_by": None}
+        return {**named, **nothing, "supplementary": beside}
     proposal = found.proposal
     value: dict[str, Any] = {
         "analysis": proposal.analysis,
@@ -427,6 +465,7 @@ def choices_of(model: Any, args: Namespace, talk: Talk, permutations: int) -> di
             "all",
             permutations=permutations,
             risk=RISK,
+            counted=getattr(args, "counted", None),
             random_state=args.seed,
             progress=progress,
             **more,

@@ -161,6 +161,7 @@ def _page(  # noqa: PLR0913  (what is written, where, and how it is told)
         command=command_line(args, out, "page"),
         sections=[_section(model, data)],
         choices=choices_of(model, args, talk, 0),
+        clusters=args.clusters,
     )
 
 

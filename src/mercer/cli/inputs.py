@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,13 +19,14 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.errors import Misused, quote
 from mercer.cli.output import Talk
+from mercer.cli.progress import carry_out
 from mercer.data.dialect import is_number
 from mercer.data.files import read
 from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges, is_graph_file
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import MISSING_LEVEL
+from mercer.data.missing import MISSING_LEVEL, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, quote_names, row_place
@@ -36,6 +37,7 @@ from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import WORD
 from mercer.kernels.tables import columns_read
+from mercer.progress import Line
 from mercer.settings import memory_bytes
 
 STDIN = "-"
@@ -63,7 +65,8 @@ class Data:
     """Data as they were read: the points of the fit, their weights, and rows only to be projected.
 
     ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels;
-    ``weighted_by`` is the column of the weights.
+    ``weighted_by`` is the column of the weights, ``one`` what a row is called, ``settled`` what was
+    done where values were missing in the columns that a command uses.
     """
 
     name: str
@@ -74,6 +77,8 @@ class Data:
     notes: tuple[str, ...] = ()
     used: tuple[str, ...] | None = None
     weighted_by: str | None = None
+    one: str = "individual"
+    settled: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -115,12 +120,12 @@ class Data:
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
-            return f"{kind} of {_counted(len(self), 'individual')}"
+            return f"{kind} between {_counted(len(self), 'point')}"
         if self.table is None:
             nouns = {Sequences: "sequence", frozenset: "set"}
             kinds = type(self.points), type(self.points[0])
             return _counted(len(self), next((nouns[k] for k in kinds if k in nouns), "string"))
-        parts = _counted(len(self), "individual"), _counted(self.variables, "variable")
+        parts = _counted(len(self), self.one), _counted(self.variables, "variable")
         return ", ".join(parts)
 
     def told(self) -> str:
@@ -140,7 +145,7 @@ class Data:
         factors = [name for name, role in roles.items() if role is Role.FACTOR]
         unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
         aside = table.supplementary - {*unused, self.weighted_by}
-        beside = [n for n in table.names if n in aside]
+        beside = [n for n in table.names if n in aside and n not in factors]
         parts = [
             f"{self}: {quote_names(n for n in table.names if n in used)}" if used else str(self),
             f"rows named by {quote_names(ids)}" if ids and ids != [""] else "",
@@ -198,7 +203,9 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     limit = memory_bytes(args.memory) or MEMORY
     with file_or_example(args.data, talk, limit) as path:
         try:
-            found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
+            found: Any = _followed(
+                talk, path, cast(Any, args.form), memory=limit, **as_written(args)
+            )
         except UnevenRows:
             if args.form != "auto" or not _are_lines(path):
                 raise
@@ -232,6 +239,41 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         if not is_known:
             (talk.say if is_said else talk.detail)(f"{args.data}: {note}")
     return data
+
+
+def _followed(talk: Talk, *given: Any, **named: Any) -> Any:
+    """Return what `read` returns; a large file is followed, and can be left."""
+    progress = Line("reading")
+    return carry_out(lambda: read(*given, progress=progress, **named), talk, progress)
+
+
+def data_of_columns(
+    args: Namespace,
+    talk: Talk,
+    used: Callable[[Table], Collection[str | None]],
+    chosen: Callable[[Table, Namespace], Table] | None = None,
+) -> Data:
+    """Read a table, in which what is missing matters in the columns that are used of it alone.
+
+    ``chosen`` takes rows of these columns before any value is put.
+    """
+    policy, is_dropped = missing_of(args), args.drop_na
+    args.missing, args.drop_na = "keep", False
+    data = data_of(args, talk)
+    args.missing, args.drop_na = None, is_dropped
+    if data.table is None:
+        return data
+    table, names = data.table, used(data.table)
+    pairs = zip(table.names, table.roles, strict=True)
+    kept = table.with_columns([n for n, r in pairs if n in names or r is Role.IDENTIFIER])
+    known = settled(kept if chosen is None else chosen(kept, args), policy)
+    notes = known.notes[len(table.notes) :]
+    for note in notes:
+        if is_dropped or args.impute:
+            talk.say(f"{args.data}: {note}")
+        else:
+            talk.warn(f"{args.data}: {note}. --strict refuses such files, --impute fills in")
+    return replace(data, points=known, settled=notes)
 
 
 def refuse_folder(name: str) -> None:
@@ -355,11 +397,13 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
         return {"number": numbers[0], "factor": factors[0]}
     if words:
         return str(words[0])
-    return "error" if args.strict else dict(USUAL)
+    if args.strict:
+        return "error"
+    return getattr(args, "unasked", None) or dict(USUAL)
 
 
 def _refuse_columns(args: Namespace) -> None:
-    flags = ("id", "factor", "colour", "drop", "active", "sup_cols", "sup_rows", "weights")
+    flags = ("id", "factor", "colour", "drop", "active", "cols", "sup_cols", "sup_rows", "weights")
     given = next((flag for flag in flags if getattr(args, flag, None)), None)
     if given:
         raise Misused(f"--{given.replace('_', '-')} is for tables, and {args.data} is none")
@@ -368,7 +412,13 @@ def _refuse_columns(args: Namespace) -> None:
 def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     _refuse_other_roles(table, args)
     table = table.without(args.drop)
-    table = table.with_supplementary(*_columns(args.sup_cols, table))
+    chosen = _columns(args.cols, table, "--cols")
+    if chosen:
+        args.wanted = _numbers_among(chosen, table)
+        pairs = zip(table.names, table.roles, strict=True)
+        others = (n for n, role in pairs if n not in chosen and role is not Role.IDENTIFIER)
+        table = table.with_supplementary(*others)
+    table = table.with_supplementary(*_columns(args.sup_cols, table, "--sup-cols"))
     if args.weights:
         table = table.with_supplementary(args.weights)
     kernels = _row_kernels(args)
@@ -448,7 +498,13 @@ def _refuse_other_roles(table: Table, args: Namespace) -> None:
             raise Misused(f"column {name!r} of {args.data} cannot be a {role.value}")
 
 
-def _columns(given: Sequence[str], table: Table) -> list[str]:
+def _numbers_among(names: Sequence[str], table: Table) -> list[str]:
+    """Return which columns hold numbers: who names them wants them, whatever they look like."""
+    roles = dict(zip(table.names, table.roles, strict=True))
+    return [name for name in names if roles.get(name) is Role.NUMBER]
+
+
+def _columns(given: Sequence[str], table: Table, flag: str) -> list[str]:
     """Return columns given by name, number or range, one by one or with commas between them.
 
     Numbers count from 1, and the column that names the rows is not counted, as in R.
@@ -458,7 +514,7 @@ def _columns(given: Sequence[str], table: Table) -> list[str]:
     found: list[str] = []
     for text in given:
         for part in [text] if text in table.names else text.split(","):
-            places = None if part in table.names else _numbers(part, len(counted), "--sup-cols")
+            places = None if part in table.names else _numbers(part, len(counted), flag)
             found += [part.strip()] if places is None else [counted[i] for i in places]
     return found
 
@@ -494,7 +550,7 @@ def _numbers(text: str, count: int, flag: str) -> range | None:
         return None
     first, last = int(numbers[1]), int(numbers[2] or numbers[1])
     if not 1 <= first <= last <= count:
-        noun = "column" if flag == "--sup-cols" else "row"
+        noun = "row" if flag == "--sup-rows" else "column"
         raise Misused(f"{flag}: there is no {noun} {text.strip()}; {noun}s are 1 to {count}")
     return range(first - 1, last)
 

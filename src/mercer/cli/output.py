@@ -33,6 +33,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
+PICTURES = (".pdf", ".svg", ".png")
+"""How the names of pictures end."""
+
+
 class Talk:
     """The two voices of a command.
 
@@ -241,6 +245,7 @@ def refuse_existing(
     table is not written under the name of a page.
     """
     _refuse_page_names(args, files)
+    _refuse_picture_names(args, (page, *files))
     for path in (page, *files):
         if not path or path == "-" or args.force or not Path(path).exists():
             continue
@@ -263,6 +268,21 @@ def _refuse_page_names(args: Namespace, files: Sequence[str | None]) -> None:
         elif args.command == "fit":
             other = f"mercer report {args.data} --out {path} writes the page"
         raise Misused(f"{path} is the name of a page, and no page would be in it: {other}")
+
+
+def _refuse_picture_names(args: Namespace, files: Sequence[str | None]) -> None:
+    """Refuse the name of a picture for anything else, and say what draws one."""
+    picture = getattr(args, "picture", None)
+    if picture is not None and Path(picture).suffix.lower() not in PICTURES:
+        raise Misused(f"--picture {picture}: a picture ends in {', '.join(PICTURES)}")
+    for path in files:
+        if path and path != picture and Path(path).suffix.lower() in PICTURES:
+            _refuse_absent(args)
+            data = getattr(args, "data", None) or "FILE"
+            raise Misused(
+                f"{path} is the name of a picture, and no picture would be in it: "
+                f"mercer fit {data} --picture {path} draws the map"
+            )
 
 
 def _refuse_absent(args: Namespace) -> None:

@@ -13,7 +13,7 @@ from mercer.cli.fits import Asked
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
 from mercer.data.table import Role
-from mercer.dimension.choose import DECIDED, PATIENCE, UNASKED, seconds_of_permutations
+from mercer.dimension.choose import DECIDED, PATIENCE, seconds_of_permutations
 from mercer.engines.cpu import Threads
 from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
@@ -21,6 +21,7 @@ from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.pictures.limits import LIMITS
 from mercer.planning import Plan, flops, plan
+from mercer.resampling import PERMUTATIONS_UNASKED
 from mercer.settings import machine_bytes, readable
 from mercer.spectrum import Limits
 from mercer.spectrum.dense import dense_bytes
@@ -113,12 +114,12 @@ def error_of(model: Any, method: str) -> str:
     return "rounding, with a bound for each eigenvalue"
 
 
-def seconds_beside(found: Asked) -> float:
+def seconds_beside(found: Asked, *, is_exact: bool = False) -> float:
     """Return about how long the curved map beside a straight one takes, and the comparison."""
     proposal, n = found.proposal, len(found.data)
     if proposal is None or proposal.is_alone or proposal.analysis not in STRAIGHT:
         return 0.0
-    is_large = n > Limits.stored
+    is_large = n > Limits.stored and not is_exact
     curved = KernelPCA(
         min(AXES, n - 1 or 1),
         kernel=Gaussian(1.0),
@@ -145,7 +146,7 @@ def seconds_of_page(found: Asked, permutations: int | None) -> float:
     n, d = len(found.data), found.data.variables or 1
     horn = 0.0
     if found.analysis in ("pca", "mca", "famd", "kpca"):
-        draws = UNASKED if permutations is None else min(permutations, DECIDED)
+        draws = PERMUTATIONS_UNASKED if permutations is None else min(permutations, DECIDED)
         horn = seconds_of_permutations(found.model, n, features_of(found), draws)
         horn = 0.0 if permutations is None and horn > PATIENCE else horn
     return DRAWN + horn + SHOWN * min(n, LIMITS.sample) + LISTED * d

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.errors import OK, Misused
-from mercer.cli.inputs import data_of
+from mercer.cli.inputs import Data, as_written, data_of_columns
 from mercer.cli.output import Talk, align_columns, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import carry_out
+from mercer.data.missing import policies
 from mercer.data.table import Table
 from mercer.networks.draws import permutations_of, permutations_of_pairs
 from mercer.networks.expression import Expression, as_expression
@@ -34,7 +35,7 @@ def run(args: Namespace, talk: Talk) -> int:
     refuse_existing(args, talk, args.out, args.edges, page=out)
     writer = partial(page_writer, "mercer.page.documents", "replicates_page", without="--no-page")
     page = None if out is None or args.dry_run else writer()
-    data = data_of(args, talk)
+    data = data_of_columns(args, talk, lambda table: {*table.active, *args.condition})
     if data.table is None:
         raise Misused(f"{args.data} holds {data}: a study reads a table, a replicate in each row")
     if data.weights is not None:
@@ -55,7 +56,7 @@ def run(args: Namespace, talk: Talk) -> int:
         talk.say(f"the edges are in {args.edges}")
     if page is not None and out is not None:
         value["page"] = out
-        write_page(out, lambda: _page(args, page, study, out), talk)
+        write_page(out, lambda: _page(args, page, data, study, out), talk)
     talk.answer(value, text_of(study))
     if out is not None and args.open:
         show_page(out)
@@ -191,26 +192,42 @@ def text_of(study: ReplicateStudy) -> str:
     return "\n".join([*study.sentences, align_columns(columns)])
 
 
-def _page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> None:
+def _page(args: Namespace, page: Any, data: Data, study: ReplicateStudy, out: str) -> None:
     more = {} if args.title is None else {"title": args.title}
     page(
         out,
         study,
-        code=_code(args, study),
+        code=_code(args, data, study),
         command=command_line(args, out, "page"),
         source=None if args.data == "-" else args.data,
         **more,
     )
 
 
-def _code(args: Namespace, study: ReplicateStudy) -> str:
+def _reading(args: Namespace, data: Data) -> str:
+    """Return the Python that reads the genes and the conditions of the study."""
+    table = data.points
+    written = as_written(args)
+    given = {k: v for k, v in written.items() if v and k not in ("roles", "missing")}
+    given |= {"roles": {n: role.value for n, role in written["roles"].items()}}
+    given |= {"supplementary": [n for n in table.names if n in table.supplementary]}
+    asked = policies(written["missing"])
+    lacks = any("categor" in note for note in data.settled)  # else no condition was missing
+    given |= {"missing": asked._replace(factor=asked.factor if lacks else "keep")._asdict()}
+    if not data.settled:
+        del given["missing"]
+    options = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    return f'mc.read({args.data!r}, "table"{options})'
+
+
+def _code(args: Namespace, data: Data, study: ReplicateStudy) -> str:
     """Return the Python that makes the study again."""
     kernel = "" if args.kernel is None else f"\n    kernel={args.kernel!r},"
     sizes = sizes_of(args.sizes)
     some = "" if sizes is None else f"\n    sizes={sizes},"
     return (
         "import mercer as mc\n\n"
-        f'table = mc.read({args.data!r}, "table")\n'
+        f"table = {_reading(args, data)}\n"
         "study = mc.replicate_study(\n    table,\n"
         f"    {args.condition},{some}{kernel}\n"
         f"    infer=mc.{study.inference!r},\n"

@@ -26,8 +26,9 @@ from mercer.cli.progress import carry_out
 from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.raw_files import kind_of, regular
 from mercer.datasets.examples import is_example
-from mercer.dimension.choose import UNASKED, affordable_permutations
+from mercer.dimension.choose import affordable_permutations
 from mercer.progress import Line
+from mercer.resampling import PERMUTATIONS_UNASKED
 from mercer.settings import memory_bytes
 from mercer.store import about, load
 
@@ -46,7 +47,9 @@ def run(args: Namespace, talk: Talk) -> int:
     data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
-        later = seconds_beside(found) + seconds_of_page(found, args.permutations)
+        later = seconds_beside(found, is_exact=args.curved_exact) + seconds_of_page(
+            found, args.permutations
+        )
         return tell_plan(talk, model, data, later=later)
     is_analysed, is_rank_asked = found.proposal is not None, args.rank is not None
     result = fit_model(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
@@ -154,17 +157,28 @@ def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
     """Return how many permutations Horn's test takes: as asked, or where they are quick."""
     if args.permutations is not None:
         return int(args.permutations)
-    count, seconds = affordable_permutations(model)
+    count, seconds = affordable_permutations(model, getattr(args, "counted", None))
     if count == 0:
+        usual = PERMUTATIONS_UNASKED
         talk.warn(
-            f"Horn's test is left out: {UNASKED} permutations of {len(model.individuals_)} "
-            f"individuals take about {seconds:.0f} s. --permutations {UNASKED} asks for them"
+            f"Horn's test is left out: {usual} permutations of {len(model.individuals_)} "
+            f"individuals take about {seconds:.0f} s. --permutations {usual} asks for them"
         )
     return count
 
 
 def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
-    flags = ("method", "kernel", "curved", "active", "rank", "scale", "nystrom", "sup_rows")
+    flags = (
+        "method",
+        "kernel",
+        "curved",
+        "curved_exact",
+        "active",
+        "rank",
+        "scale",
+        "nystrom",
+        "sup_rows",
+    )
     given = next((f.replace("_", "-") for f in flags if getattr(args, f)), "")
     if given:
         raise Misused(f"--{given} is for data, and {args.data} is a model that is fitted already")

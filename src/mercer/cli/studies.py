@@ -20,7 +20,7 @@ from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
 from mercer.cli.progress import carry_out
-from mercer.clusters.axes import deciding_axes
+from mercer.clusters.finding import deciding_axes
 from mercer.data.table import Role, Table
 from mercer.dimension.choose import RISK, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
@@ -338,9 +338,10 @@ class ClusterStudy(AxesStudy):
             raise Misused(f"--clusters must be a whole number >= 1, found {args.clusters}")
 
     def calls(self, args: Namespace, model: Any) -> Calls:
-        axes = deciding_axes(_horn(model, args.seed), Scores.of(model).coordinates.shape[1])
-        how = {"count": args.clusters or None, "axes": axes or None, "random_state": args.seed}
         counted = getattr(args, "counted", None)
+        found = _horn(model, args)
+        axes = deciding_axes(found, Scores.of(model).coordinates.shape[1])
+        how = {"count": args.clusters or None, "axes": axes or None, "random_state": args.seed}
         return {"cluster": how if counted is None else {**how, "counted": counted}}
 
     def answer(self, args: Namespace, model: Any, progress: Line) -> tuple[Any, ...]:
@@ -395,15 +396,18 @@ class ClusterStudy(AxesStudy):
         }
 
 
-def _horn(model: Any, seed: int) -> dict[str, Choice]:
-    """Return what Horn's test says of the axes, where it is quick and the data allow it."""
+def _horn(model: Any, args: Namespace) -> dict[str, Choice]:
+    """Return what Horn's test says of the axes, as on a page: where it is quick, or asked for."""
     if not hasattr(model, "inertias_"):
         return {}
-    count, _ = affordable_permutations(model)
+    counted, asked = getattr(args, "counted", None), getattr(args, "permutations", None)
+    count = affordable_permutations(model, counted)[0] if asked is None else asked
     if count == 0:
         return {}
     try:
-        found = choose_dimension(model, "horn", permutations=count, risk=RISK, random_state=seed)
+        found = choose_dimension(
+            model, "horn", permutations=count, risk=RISK, counted=counted, random_state=args.seed
+        )
     except MercerError:
         return {}
     return {"horn": found}

@@ -87,8 +87,8 @@ class Clusters(Shown):
 
     @property
     def rows(self) -> Array:
-        """How many rows each class has: its size, unless rows were counted."""
-        return _sizes(self.labels, self.count)
+        """How many rows with a weight each class has: its size, unless rows were counted."""
+        return _sizes(self.labels, self.count, seen_in(self.weights, None))
 
     @property
     def gains(self) -> Array:
@@ -96,18 +96,25 @@ class Clusters(Shown):
         return -np.diff(self.within)
 
     def _title(self) -> str:
-        of = "" if self.counted is None else f"in {len(self.labels)} rows "
+        of = "" if self.counted is None else f"in {int(self.rows.sum())} rows "
         return f"Clusters: {int(self.sizes.sum())} individuals {of}in {self.count} classes"
 
     def members(self, label: int) -> Array:
-        """Return the rows of a class, the nearest to its centre first: the most typical."""
-        rows = np.flatnonzero(self.labels == self._known(label))
+        """Return the rows of a class, the nearest to its centre first: the most typical.
+
+        Rows without a weight, which made no class, are placed in one and typical of none.
+        """
+        rows = self._of(label)
         return rows[np.argsort(self.distances[rows], kind="stable")]
 
     def remote(self, label: int) -> Array:
         """Return the rows of a class, the farthest from all other centres first."""
-        rows = np.flatnonzero(self.labels == self._known(label))
+        rows = self._of(label)
         return rows[np.argsort(-self.remoteness[rows], kind="stable")]
+
+    def _of(self, label: int) -> Array:
+        """Return the rows with a weight of a class."""
+        return np.flatnonzero((self.labels == self._known(label)) & (self.weights > 0))
 
     def _seen(self) -> tuple[Array, Array, Array]:
         """Return the rows that somebody is in, their classes, and how many are in each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from scipy.spatial.distance import cdist
 
 from mercer.check import Array
 from mercer.clusters.classes import ROUNDING, Clusters
+from mercer.dimension.horn import ParallelAnalysis
+from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.gram import Gram
@@ -26,6 +28,9 @@ from mercer.spectrum import leading
 
 LEAST, MOST = 3, 10
 """Classes among which a number is suggested: two are seldom news, more are hard to tell."""
+
+FEWEST_AXES, UNTESTED_AXES = 2, 5
+"""Axes that decide at least, and those that do where no test tells chance from structure."""
 
 
 @dataclass(frozen=True)
@@ -385,3 +390,19 @@ def _means(points: Array, weights: Array, labels: Array, count: int) -> Array:
     masses = np.bincount(labels, weights, minlength=count)
     sums = np.column_stack([np.bincount(labels, weights * x, minlength=count) for x in points.T])
     return np.asarray(sums / masses[:, None])
+
+
+def deciding_axes(choices: Mapping[str, Choice], computed: int) -> int:
+    """Return how many of the axes computed are more than chance by Horn's test, at least two.
+
+    Further axes carry noise, and on all of them Ward's tree is that of the raw columns: what the
+    analysis told apart would come back as distance. Where the test was left out or decides
+    nothing, the first five count, as many as the factor analyses of R keep by themselves.
+
+    >>> deciding_axes({}, 9), deciding_axes({}, 3)
+    (5, 3)
+    """
+    horn = choices.get("horn")
+    if not isinstance(horn, ParallelAnalysis) or not (horn.is_decided or horn.n_components):
+        return min(UNTESTED_AXES, computed)
+    return min(max(horn.n_components, FEWEST_AXES), computed)

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dates import dates_of, parse_date
-from mercer.data.dialect import NONE, is_number
+from mercer.data.dialect import is_number
+from mercer.data.missing import NONE
 from mercer.data.raw_files import in_one_line
 from mercer.data.table import Role, Table, as_labels, no_column, quote_names
 from mercer.display import warn

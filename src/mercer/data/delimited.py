@@ -27,8 +27,6 @@ from mercer.data.assembly import (
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
-    MISSING,
-    NONE,
     SAMPLE,
     Dialect,
     below,
@@ -40,6 +38,7 @@ from mercer.data.dialect import (
     refuse_unmarked,
     sniff_dialect,
 )
+from mercer.data.missing import MISSING_WORDS, NONE
 from mercer.data.numeric import numbers_only
 from mercer.data.raw_files import LONGEST_LINE, Limits, open_bytes, refuse_bomb, refuse_foreign
 from mercer.data.table import LABEL, Role, no_column, quote_names
@@ -131,7 +130,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     )
     if dialect.skip and skip is None:
         _warn_titles(path.name, text, dialect.skip)
-    plan = _plan(text, dialect, path.name, MISSING | set(na), roles or {})
+    plan = _plan(text, dialect, path.name, MISSING_WORDS | set(na), roles or {})
     plan = replace(plan, takes_words=takes_words, asked=frozenset(roles or {}))
     plan = replace(plan, levels=frozenset({NONE}) - set(na))
     if guessed == "latin-1" and encoding is None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from mercer.data.missing import MISSING_WORDS
 from mercer.errors import Advice, UnreadableFile
 
 SAMPLE = 2**16
@@ -27,12 +28,6 @@ DELIMITERS = ("\t", ";", "|", ",", " ")
 """In order of preference: what stands later also occurs inside cells."""
 
 NAMES = {"\t": "tab", " ": "space"}
-
-MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
-"""Cells that say that there is no value."""
-
-NONE = "None"
-"""What programs write for a missing number or date, and people as an answer beside other words."""
 
 NUMBER = re.compile(
     r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)[ \t]*",
@@ -61,11 +56,14 @@ class Dialect:
     def notes(self) -> tuple[str, ...]:
         """Return what was guessed, in words."""
         delimiter = NAMES.get(self.delimiter, f"'{self.delimiter}'")
+        lines = "line" if self.skip == 1 else "lines"
+        above = (f"{self.skip} {lines} above the table left out",) if self.skip else ()
         return (
             f"encoding {self.encoding}",
             f"delimiter {delimiter}",
             f"decimal {'comma' if self.decimal == ',' else 'point'}",
             "header in the first row" if self.has_header else "no header",
+            *above,
         )
 
 
@@ -236,7 +234,7 @@ def _names_numbers(row: Sequence[str], rest: Sequence[Sequence[str]], decimals: 
     """Return whether a row has a name above a column of numbers, in one of the notations."""
     columns = [[other[j] for other in rest if j < len(other)] for j in range(len(row))]
     return any(
-        not is_number(cell, mark) and cell.strip() not in MISSING and _is_numeric(cells, mark)
+        not is_number(cell, mark) and cell.strip() not in MISSING_WORDS and _is_numeric(cells, mark)
         for mark in decimals
         for cell, cells in zip(row, columns, strict=True)
     )
@@ -312,7 +310,7 @@ def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal
     numbers = [int(cell) for cell in first]
     if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         return False
-    cells = [cell for row in rest for cell in row if cell.strip() not in MISSING]
+    cells = [cell for row in rest for cell in row if cell.strip() not in MISSING_WORDS]
     return bool(cells) and 2 * sum(decimal in cell for cell in cells) > len(cells)
 
 
@@ -328,5 +326,5 @@ def has_row_names(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_numeric(cells: Sequence[str], decimal: str) -> bool:
-    present = [cell for cell in cells if cell.strip() not in MISSING]
+    present = [cell for cell in cells if cell.strip() not in MISSING_WORDS]
     return bool(present) and all(is_number(cell, decimal) for cell in present)

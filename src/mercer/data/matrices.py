@@ -14,19 +14,19 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput
 from mercer.points import read_only
 
-ASYMMETRY = 1e-6
+WRITTEN_ASYMMETRY = 1e-6
 """What rounding to printed digits leaves of symmetry, relative to the largest entry."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SquareMatrix(Shown):
-    """A symmetric matrix of pairs of individuals; ``is_distance`` if its diagonal is zero.
+    """A symmetric matrix of pairs of points; ``is_distance`` if its diagonal is zero.
 
     As an array it is the matrix, which ``ClassicalMDS().fit`` or a kernel
     ``"precomputed"`` takes.
 
     >>> SquareMatrix(np.array([[0.0, 3.0], [3.0, 0.0]]), ("here", "there"))
-    SquareMatrix(distances of 2 individuals)
+    SquareMatrix(distances between 2 points)
     """
 
     values: Array
@@ -50,7 +50,7 @@ class SquareMatrix(Shown):
 
     def _title(self) -> str:
         kind = "distances" if self.is_distance else "similarities"
-        return f"SquareMatrix({kind} of {len(self)} individuals)"
+        return f"SquareMatrix({kind} between {len(self)} points)"
 
 
 def looks_square(table: Table) -> bool:
@@ -80,7 +80,7 @@ def _are_distances(values: Array) -> bool:
 
 
 def _is_symmetric(values: Array) -> bool:
-    return bool(np.isfinite(values).all()) and worst_asymmetry(values)[0] <= ASYMMETRY
+    return bool(np.isfinite(values).all()) and worst_asymmetry(values)[0] <= WRITTEN_ASYMMETRY
 
 
 def with_labels(table: Table) -> Table:
@@ -150,7 +150,7 @@ def as_square(table: Table) -> SquareMatrix:
 
     >>> square = as_square(Table.of({"a": [0.0, 2.0], "b": [2.0, 0.0]}, row_names=["a", "b"]))
     >>> square, square.names
-    (SquareMatrix(distances of 2 individuals), ('a', 'b'))
+    (SquareMatrix(distances between 2 points), ('a', 'b'))
     """
     table = with_labels(table)
     numbers, names = table.numbers, table.active
@@ -167,7 +167,7 @@ def as_square(table: Table) -> SquareMatrix:
     if not np.isfinite(values).all():
         raise _not_known(values, names)
     gap, (i, j) = worst_asymmetry(values)
-    if gap > ASYMMETRY:
+    if gap > WRITTEN_ASYMMETRY:
         raise InvalidInput(
             f'the matrix is not symmetric: ("{names[i]}", "{names[j]}") is {values[i, j]:g} and '
             f'("{names[j]}", "{names[i]}") is {values[j, i]:g}'

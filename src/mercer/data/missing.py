@@ -1,4 +1,4 @@
-"""What to do where a value is missing: the user decides, and nothing is ever put there unasked."""
+"""Missing values: the words for them, and what the user decides to do about them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from mercer.points import read_only
 
 Missing: TypeAlias = str | Mapping[str, str]
 """One word for numbers and factors, or a word for each of them."""
+
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
+"""Cells that say that there is no value."""
+
+NONE = "None"
+"""What programs write for a missing number or date, and people as an answer beside other words."""
 
 MISSING_LEVEL = "(missing)"
 """The level that stands for all categories that are missing."""
@@ -230,17 +236,11 @@ PLAUSIBLE, FEWEST_ROWS, MOST_CELLS = 20, 10, 100_000
 """Tables that are drawn to see how far to trust numbers that were put in; their rows and cells."""
 
 
-def imputed_spread(table: Table) -> float | None:
-    """Return by how much plausible values differ where numbers were missing, None if unknown.
+def plausible_values(table: Table) -> Array | None:
+    """Return the active columns of tables that what is known leaves open, None if unknown.
 
-    It is the mean over the numbers that were put in, in standard deviations of what is known of
-    their columns, of their deviations over tables drawn from what the known numbers leave open
-    (`mercer.data.impute`): 0 where the other columns say all of it, 1 where they say nothing.
-
-    >>> x = np.linspace(-1.0, 1.0, 21)
-    >>> table = Table.of({"a": x, "b": np.where(x == 0.0, np.nan, 2 * x), "c": x**3})
-    >>> round(imputed_spread(settled(table, "pca")), 1)
-    0.0
+    The first index counts the tables; cells that were measured are the same in all. A row of which
+    nothing is known is each time another one of those that are.
     """
     names = [name for name in table.active if name in table.imputed]
     active = list(table.active)
@@ -254,14 +254,42 @@ def imputed_spread(table: Table) -> float | None:
     count = min(AXES, len(active) - 1)
     if count < 1 or len(known) < FEWEST_ROWS or np.isnan(values).all(axis=0).any():
         return None
-    deviations = np.nanstd(known, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the iteration need not end where only spread is asked for
         found = impute(known, count, tables=PLAUSIBLE, random_state=0)
-    if found.spread is None or not np.all(deviations > 0.0):
+    if found.tables is None or not np.all(np.nanstd(known, axis=0) > 0.0):
         return None
-    lost = np.ones(is_lost.sum() * len(active))  # numbers of rows of which nothing is known
-    return float(np.mean([*(found.spread / deviations)[found.is_missing], *lost]))
+    drawn = np.empty((PLAUSIBLE, *values.shape))
+    drawn[:, ~is_lost] = found.tables
+    rng = np.random.default_rng(0)
+    for one in drawn:
+        one[is_lost] = one[~is_lost][rng.integers(len(known), size=int(is_lost.sum()))]
+    return drawn
+
+
+def imputed_spread(table: Table) -> float | None:
+    """Return by how much plausible values differ where numbers were missing, None if unknown.
+
+    It is the mean over the numbers that were put in, in standard deviations of what is known of
+    their columns, of their deviations over tables drawn from what the known numbers leave open
+    (`mercer.data.impute`): 0 where the other columns say all of it, 1 where they say nothing.
+
+    >>> x = np.linspace(-1.0, 1.0, 21)
+    >>> table = Table.of({"a": x, "b": np.where(x == 0.0, np.nan, 2 * x), "c": x**3})
+    >>> round(imputed_spread(settled(table, "pca")), 1)
+    0.0
+    """
+    drawn = plausible_values(table)
+    if drawn is None:
+        return None
+    gaps = np.zeros(drawn.shape[1:], bool)
+    for j, name in enumerate(table.active):
+        if name in table.imputed:
+            gaps[:, j] = table.imputed[name]
+    deviations = np.nanstd(np.where(gaps, np.nan, table.matrix()), axis=0)
+    spread = drawn.std(axis=0) / deviations
+    spread[gaps.all(axis=1)] = 1.0  # nothing is known of such a row
+    return float(np.mean(spread[gaps]))
 
 
 def _with_labels(table: Table, names: list[str], policy: str) -> Table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from mercer.check import Array
 from mercer.data.arrays import IS_ENCRYPTED
 from mercer.data.assembly import settle_none, with_words
 from mercer.data.delimited import CODE, Cells, named_columns
-from mercer.data.dialect import MISSING, NONE, RECORDS, has_header, is_number, titles
+from mercer.data.dialect import RECORDS, has_header, is_number, titles
+from mercer.data.missing import MISSING_WORDS, NONE
 from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import Role, as_labels, no_column
 from mercer.display import warn
@@ -116,7 +117,7 @@ def read_workbook(  # noqa: PLR0913  (what can be said of a sheet)
             f"{path.name} is a damaged or incomplete spreadsheet: {in_one_line(error)}"
         ) from error
     found = _Sheet(path.name, name, rows, merged)
-    words = (MISSING - {NONE}) | ERRORS | set(na)
+    words = (MISSING_WORDS - {NONE}) | ERRORS | set(na)
     return _columns(found, header, skip, words, roles or {}, takes_words)
 
 
@@ -246,6 +247,21 @@ def _spread(rows: list[Row], merged: Sequence[Any]) -> None:
             row[start:last] = [value] * (last - start)
 
 
+def _left_out(sheet: _Sheet, above: int, first: int) -> Iterator[str]:
+    """Yield which rows of a sheet are none of the table: those above it, and empty ones in it."""
+    if above:
+        titles_of = [next(text for text in map(_text, row) if text) for row in sheet.rows[:above]]
+        quoted = ", ".join(f'"{title:.60}"' for title in titles_of[:QUOTED])
+        yield f"{above} row{'s' if above > 1 else ''} above the table left out: {quoted}"
+    empty = sheet.places[-1] + 1 - sheet.places[first] - len(sheet.places[first:])
+    if empty:
+        yield f"{empty} empty row{'s' if empty > 1 else ''} left out"
+
+
+QUOTED = 3
+"""Rows above a table that a note quotes."""
+
+
 def _columns(
     sheet: _Sheet,
     header: bool | None,
@@ -271,6 +287,7 @@ def _columns(
         raise UnreadableFile(f'{sheet.file}, sheet "{sheet.name}" has a header but no rows')
     head = [_joined(column) for column in zip(*texts[:depth], strict=True)]
     names, notes = named_columns(head or None, len(sheet.letters), sheet.file)
+    notes = (*_left_out(sheet, above, first), *notes)
     unknown = [name for name in roles if name not in names]
     if unknown:
         raise UnreadableFile(f"{sheet.file}: {no_column(unknown, names)}")

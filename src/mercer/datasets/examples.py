@@ -83,7 +83,7 @@ def eurodist() -> SquareMatrix:
     Source: *The Cambridge Encyclopaedia*, as in R's ``datasets``. Facts; free to use.
 
     >>> eurodist()
-    SquareMatrix(distances of 21 individuals)
+    SquareMatrix(distances between 21 points)
     """
     return read(FOLDER / "eurodist.csv", "matrix")
 

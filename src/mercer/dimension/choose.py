@@ -14,11 +14,11 @@ from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
-from mercer.resampling import PERMUTATIONS
+from mercer.resampling import PERMUTATIONS, PERMUTATIONS_UNASKED
 from mercer.settings import LEVEL, RandomState, number, spelled
 
-UNASKED, PATIENCE = 199, 60.0
-"""Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
+PATIENCE = 60.0
+"""Seconds that the permutations of Horn's test may take where no number is asked for."""
 
 RISK, DECIDED = 1e-3, 256
 """The risk of another decision with which Horn's test ends early on pages and the command line, and
@@ -40,6 +40,7 @@ def choose_dimension(
     level: float = ...,
     permutations: Any = ...,
     risk: float | None = ...,
+    counted: int | None = ...,
     random_state: RandomState = ...,
     threads: int | None = ...,
     progress: bool | Progress | None = ...,
@@ -55,6 +56,7 @@ def choose_dimension(
     level: float = ...,
     permutations: Any = ...,
     risk: float | None = ...,
+    counted: int | None = ...,
     random_state: RandomState = ...,
     threads: int | None = ...,
     progress: bool | Progress | None = ...,
@@ -70,6 +72,7 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
     level: float = LEVEL,
     permutations: Any = PERMUTATIONS,
     risk: float | None = None,
+    counted: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -94,7 +97,7 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
         for a `PCA`, whose table has cells; it is not among "all".
     share : float
         The share of the inertia to carry.
-    level, permutations, risk, random_state, threads, progress
+    level, permutations, risk, counted, random_state, threads, progress
         Those of `parallel_analysis`.
 
     Examples
@@ -116,6 +119,7 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
             permutations,
             level=level,
             risk=risk,
+            counted=counted,
             random_state=random_state,
             threads=threads,
             progress=progress,
@@ -137,7 +141,7 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
     return rules[rule]()
 
 
-def affordable_permutations(model: Any) -> tuple[int, float]:
+def affordable_permutations(model: Any, counted: int | None = None) -> tuple[int, float]:
     """Return how many permutations are made where nobody asked for a number, and their seconds.
 
     They are 199 where this machine makes them within a minute, else none.
@@ -147,9 +151,12 @@ def affordable_permutations(model: Any) -> tuple[int, float]:
     199
     """
     seconds = seconds_of_permutations(
-        model, len(model.individuals_), getattr(model, "n_features_in_", 0), UNASKED
+        model,
+        counted or len(model.individuals_),
+        getattr(model, "n_features_in_", 0),
+        PERMUTATIONS_UNASKED,
     )
-    return (UNASKED if seconds <= PATIENCE else 0), seconds
+    return (PERMUTATIONS_UNASKED if seconds <= PATIENCE else 0), seconds
 
 
 def seconds_of_permutations(model: Any, n: int, d: int, count: int) -> float:

@@ -31,14 +31,22 @@ LOADING_PAYS = 2**25
 """Entries to be shuffled from which on it pays to load numba, which takes half a second."""
 
 
+class Shuffled:
+    """Entries that this process shuffled without numba: whoever tests often gets it in the end."""
+
+    entries = 0
+
+
 @dataclass(frozen=True)
 class Drawn(Resampling):
     """Permutations drawn at random, the r-th from bits of its own."""
 
     def apply(self, r: int, columns: Array, out: Array) -> Array:
-        is_long = self.count * columns.size >= LOADING_PAYS
-        if not is_long or not has_shuffled(self.bits(r), columns, out):
+        left = (self.count - r) * columns.size
+        pays = Shuffled.entries + left >= LOADING_PAYS or _compiled_shuffle.cache_info().currsize
+        if not pays or not has_shuffled(self.bits(r), columns, out):
             self.generator(r).permuted(columns, axis=1, out=out)
+            Shuffled.entries += columns.size
         return out
 
     def indices(self, n: int, p: int) -> Array:

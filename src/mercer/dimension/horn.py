@@ -13,8 +13,9 @@ from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
 from mercer.dimension.column_permutations import Drawn, Rearrangements, as_permutations, is_given
 from mercer.dimension.limits import Limits
-from mercer.dimension.null import (
+from mercer.dimension.permuted_data import (
     WEIGHTED,
+    FlippedSubject,
     LandmarkSubject,
     PermutedColumns,
     PermutedSource,
@@ -106,6 +107,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     level: float = LEVEL,
     axes: int | Sequence[int] | None = None,
     landmarks: int | None = None,
+    counted: int | None = None,
     stop_after: int | None = None,
     risk: float | None = None,
     random_state: RandomState = None,
@@ -127,8 +129,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     ----------
     data_or_model : table, table of several types, list of sets, or fitted model
         Of a model ``inertias_``, ``inertia_``, ``X_fit_``, ``weights_``, and ``kernel`` and
-        ``kernel_`` or ``standardize`` are read. It must have been fitted with equal weights;
-        individuals of weight 0 are left out.
+        ``kernel_`` or ``standardize`` are read; individuals of weight 0 are left out.
     permutations : int or array
         How many to draw, or an array R x n x p whose entry r, i, j is the row, counted from 0,
         from which entry i, j of the r-th table comes.
@@ -148,6 +149,11 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         landmarks are tested, the same rows of every table, which takes a time linear in n. The
         p-values are exact for these; ``evidence`` says how far they are from the model's own.
         Give the number of landmarks, or that of the individuals for the whole matrix.
+    counted : int, optional
+        How many individuals stand in the rows of a model whose weights say how often each row was
+        seen: they are shuffled one by one. Other unequal weights belong to values and are left
+        where they are: signs are drawn in place of permutations (see `FlippedSubject`), and
+        p-values hold in the limit of many rows.
     stop_after : int, optional
         Stop an axis after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and Clifford,
         1991), and all sampling when every axis has stopped.
@@ -183,7 +189,9 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         draws = Resampling.of(
             count, random_state, stop_after=stop_after, threads=threads, progress=tell
         )
-        source = source_of(data_or_model, kernel, standardize).approximated(fewest, draws.seed)
+        people = None if counted is None else whole(counted, "counted", least=1)
+        source = source_of(data_or_model, kernel, standardize, people)
+        source = source.approximated(fewest, draws.seed)
         p, n = source.subject.columns.shape
         sample = as_permutations(permutations, n, p, draws)
         measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
@@ -215,6 +223,8 @@ class Decided:
 
 def _approximation(source: PermutedSource, measure: Measure, observed: Array) -> str:
     """Return in words what the axes that are tested approximate, and how well; empty if exact."""
+    if isinstance(measure.subject, FlippedSubject):
+        return "of signs, not places, for the rows have unequal weights"
     if not isinstance(measure.subject, LandmarkSubject):
         return ""
     found = f"axes of {measure.subject.side} landmarks"

@@ -33,5 +33,8 @@ class Limits:
     landmarks: int = 256
     """Landmarks through which the kernel of more individuals is seen."""
 
+    counted: int = 200_000
+    """Individuals in rows that say how often they were seen, who are shuffled one by one."""
+
     rows: int = 4_096
     """Individuals whose values at the landmarks are held at a time."""

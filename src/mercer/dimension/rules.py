@@ -161,17 +161,18 @@ def by_scree(inertias: Array, total: float) -> ScreeChoice:
     if len(fails):
         k = int(fails[0])
         is_flat = abs(second[k]) <= ROUNDING * inertias[0]
+        steps = f"up to axis {k + 1} each step down is smaller than the one before, and the step"
         evidence = (
-            f"{axes(k + 1)}: the step down after axis {k + 2} is "
-            f"{'as large as' if is_flat else 'larger than'} that after axis {k + 1}, where the "
-            "scree no longer flattens; an elbow further on is missed where one step follows another"
+            f"{axes(k + 1)}: {steps if k else 'the step'} from axis {k + 2} to {k + 3} is "
+            f"{'as large as' if is_flat else 'larger than'} that from {k + 1} to {k + 2}; a bend "
+            "further on is not looked for"
         )
         return ScreeChoice("scree", k + 1, evidence, True, first, second)
     kept = min(m, max(m - 1, 1))
     is_decided = is_complete(inertias, total)
-    found = f"all {len(second)} second differences are positive"
-    found = "the second difference is positive" if len(second) == 1 else found
-    found = found if len(second) else f"{axes(m)} have no second difference"
+    found = "each step down from axis to axis is smaller than the one before"
+    found = "the second step down is smaller than the first" if len(second) == 1 else found
+    found = found if len(second) else "steps down that could be compared take three axes"
     rest = "" if is_decided else ", and no more axes were computed"
     evidence = f"{'' if is_decided else 'at least '}{axes(kept)}: {found}{rest}"
     return ScreeChoice("scree", kept, evidence, is_decided, first, second)

@@ -51,7 +51,8 @@ from mercer.engines.cluster_tasks import (
     values_of_blocks,
 )
 from mercer.engines.cpu import Threads, using
-from mercer.engines.tiles import TILE, Block, Tiles
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Block, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.points import NamedRows
@@ -200,7 +201,8 @@ class Cluster(Threads):
 
     def sums(self, n: int) -> int:
         """Return how many sums of other machines are added up in an entry of a product."""
-        return 2 * -(-n // (self.rows or TILE))  # at most: blocks, and a smaller tile in each
+        # At most: blocks, and a smaller tile in each.
+        return 2 * -(-n // (self.rows or Limits.tile))
 
     def hold(self, data: Any) -> Any:
         """Return a Dask collection as rows that stay on the workers, other data as they are."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import chunks
 from mercer.display import Shown
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits
 from mercer.settings import duration, readable
 
 FAN = 16
@@ -73,8 +73,8 @@ def block_rows(n: int, width: int, cores: int) -> int:
     """
     pairs = PAIRS_OF_A_TASK * tasks_of_pass(n, cores)
     usual = -(-n // max(1, int(np.ceil(np.sqrt(2 * pairs)))))
-    most = max(TILE, MOST_BYTES // (8 * max(width, 1)))
-    return max(1, min(most, TILE * -(-usual // TILE)))
+    most = max(Limits.tile, MOST_BYTES // (8 * max(width, 1)))
+    return max(1, min(most, Limits.tile * -(-usual // Limits.tile)))
 
 
 OPERATIONS, BETWEEN, TASKS = "operations take", "sending between workers", "scheduling tasks"

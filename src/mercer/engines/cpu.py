@@ -18,6 +18,7 @@ import numpy as np
 from mercer.check import Array, chunks, refuse_lazy
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
 from mercer.engines.lapack import one_blas_thread, pad_columns, strips_of
+from mercer.engines.limits import Limits
 from mercer.engines.tiles import Block, Rounding, Tiles, rounding
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
@@ -26,19 +27,6 @@ from mercer.settings import memory_bytes, whole
 
 T = TypeVar("T")
 Item = TypeVar("Item")
-
-ROWS = 2048
-"""Rows of a tall matrix that a thread takes at a time, at the least."""
-
-PARTS = 16
-"""Parts that a tall matrix is cut into, unless a limit of their rows asks for more."""
-
-WIDE = 128
-"""Columns of a triangular matrix that are multiplied at a time, without what is 0 below them."""
-
-SMALL_ARRAY = 2**17
-"""Below this many numbers a compiled loop gains less than it takes to load."""
-
 
 _sessions = threading.local()
 """The pools of the sessions that a thread is in, by how many threads they have."""
@@ -76,7 +64,7 @@ def _cores() -> int:
 
 def _parts(n: int, size: int | None) -> list[slice]:
     """Cut n rows into consecutive parts, one at the least."""
-    usual = max(ROWS, -(-n // PARTS))
+    usual = max(Limits.part_rows, -(-n // Limits.parts))
     return list(chunks(n, usual if size is None else min(usual, size))) or [slice(0, 0)]
 
 
@@ -230,10 +218,6 @@ def engine_word(engine: Any) -> str | None:
     return "auto" if device == "cpu" else "gpu"
 
 
-COMPARED_ROWS = 64
-"""Rows on which entries in single precision are compared with double precision."""
-
-
 class Threads:
     """An engine that shares tiles among threads.
 
@@ -363,7 +347,7 @@ class Threads:
 
         def fill(rows: slice) -> None:
             tile = tiles.tile(Block(rows, slice(0, m)))
-            for part in chunks(m, WIDE):  # the root has nothing below its diagonal
+            for part in chunks(m, Limits.triangle_columns):  # the root is 0 below its diagonal
                 np.matmul(tile[:, : part.stop], root[: part.stop, part], out=factor[rows, part])
 
         self.over_rows(fill, n, tiles.size)
@@ -474,7 +458,7 @@ def fastest_exponential() -> Callable[[Array, float], Array]:
         return numpy_exponential
 
     def compiled(a: Array, factor: float) -> Array:
-        if a.size < SMALL_ARRAY or not a.flags.c_contiguous:
+        if a.size < Limits.small_array or not a.flags.c_contiguous:
             return numpy_exponential(a, factor)
         from mercer.engines.compiled_loops import exp_double, exp_single  # which loads numba
 
@@ -494,7 +478,7 @@ def _largest_gap(single: Tiles, double: Tiles) -> float:
     if single.prepared is None or not isinstance(single.x, np.ndarray):
         return 0.0  # values of the host, rounded once, or points that lie elsewhere
     n, m = single.shape
-    some = single.x[np.linspace(0, n - 1, min(n, COMPARED_ROWS)).astype(int)]
+    some = single.x[np.linspace(0, n - 1, min(n, Limits.compared_rows)).astype(int)]
     rows, near, exact = slice(0, len(some)), single.rows(some), double.rows(some)
     gaps = (
         np.max(np.abs(near.tile(Block(rows, part)) - exact.tile(Block(rows, part))), initial=0.0)

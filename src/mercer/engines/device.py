@@ -17,7 +17,8 @@ from array_api_compat import array_namespace
 
 from mercer.check import Namespace, chunks, refused_copies
 from mercer.engines.held import Held
-from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
+from mercer.engines.limits import Limits
+from mercer.engines.tiles import Block, Prepared, PreparedTable, Side
 from mercer.engines.trace import traced_formula
 from mercer.errors import DeviceLost, MercerError, NotEnoughMemory, extra
 from mercer.kernels.base import Kernel
@@ -164,7 +165,7 @@ class DeviceTable(PreparedTable):
         doubt = 2.0 * gamma(left.shape[1] + 6, unit) / self.prepared.arithmetic.accuracy
         x, y = self.vectors
         lengths = self.engine.torch.as_tensor(np.asarray(scale, float), device=x.device)
-        for rows in chunks(s.shape[0], SMALLEST_TILE):
+        for rows in chunks(s.shape[0], Limits.smallest_tile):
             part = s[rows]
             i, j = (part < doubt * (left[rows, -2:-1] + right[:, -1])).nonzero(as_tuple=True)
             gap = (x[rows][i] - y[j]) / lengths

@@ -34,7 +34,7 @@ from mercer.engines.device import (
 )
 from mercer.engines.fused import Fused, has_triton
 from mercer.engines.held import Held, to_host, writable
-from mercer.engines.tiles import SMALLEST_TILE as FEWEST
+from mercer.engines.limits import Limits
 from mercer.engines.tiles import Block, Prepared, Rounding, Side, Tiles
 from mercer.errors import DeviceLost, InvalidParameter, NotEnoughMemory, OnProcessor
 from mercer.kernels.base import Kernel
@@ -43,9 +43,6 @@ from mercer.points import lies_on_disk
 from mercer.progress import Progress
 
 T = TypeVar("T")
-
-GPU_TILE = 8192
-"""Rows of a tile on a GPU: launching work on fewer costs more than the work."""
 
 FUSED_ENOUGH = 1e-5
 """From this ``tol`` on, products of split halves are enough."""
@@ -90,7 +87,7 @@ class Gpu(Threads):
         device: str = "cuda",
         *,
         memory: Any = None,
-        tile: int = GPU_TILE,
+        tile: int = Limits.gpu_tile,
         progress: Progress | None = None,
     ) -> None:
         super().__init__(memory=memory, progress=progress)
@@ -330,7 +327,7 @@ class Gpu(Threads):
         Formulas on points as they are compute with doubles.
         """
         is_single = tiles.single and tiles.prepared is not None
-        return tiles.size if is_single else max(tiles.size // 2, FEWEST)
+        return tiles.size if is_single else max(tiles.size // 2, Limits.smallest_tile)
 
     def _in_room(self, work: Callable[[int], T], size: int, n: int) -> T:
         """Return what work makes of tiles of so many rows, of fewer where memory is short."""
@@ -340,7 +337,7 @@ class Gpu(Threads):
                     return work(size)
             except self.torch.OutOfMemoryError as error:
                 self._release()
-                if size <= FEWEST:
+                if size <= Limits.smallest_tile:
                     raise NotEnoughMemory(
                         f"the memory of the GPU is too small for tiles of {size} rows beside {n} "
                         "points: give fewer points, or engine='auto' for the processor"

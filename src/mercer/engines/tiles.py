@@ -22,6 +22,7 @@ import numpy as np
 
 from mercer.check import Array, Points, as_numpy, chunks, vectors
 from mercer.engines.held import Held, to_host
+from mercer.engines.limits import Limits
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_counts
@@ -29,15 +30,6 @@ from mercer.kernels.pairs import INNER, AllPairs, Scale, Statistic
 from mercer.kernels.point_pairs import GAPS
 from mercer.kernels.statements import Arithmetic, Bound, gamma
 from mercer.points import SparseRows, lies_on_disk, over_parts
-
-TILE = 640
-"""Rows of a tile, which stays in the cache; no power of two, whose rows would compete for places.
-
-Passes in single precision took a fifth longer with 512 rows, and with 1024.
-"""
-
-MADE_AT_ONCE = 2**15
-"""Numbers of points that are prepared at a time, so that what is between stays in the cache."""
 
 
 class Block(NamedTuple):
@@ -93,7 +85,7 @@ class Tiles:
         x: Points,
         y: Points | None = None,
         *,
-        size: int = TILE,
+        size: int = Limits.tile,
         single: bool = False,
         terms: int | None = None,
         sibling: Tiles | None = None,
@@ -171,7 +163,7 @@ class Tiles:
         None are, where those would be too few to save time.
         """
         all_of_them = np.dtype(self.dtype).itemsize * self.shape[0] * self.shape[1]
-        is_enough = room >= WORTH_KEEPING * all_of_them
+        is_enough = room >= Limits.kept_share * all_of_them
         with self._lock:
             self.room = room - self.kept_bytes if is_enough else 0
 
@@ -423,7 +415,7 @@ class Side:
         # The right side is (-2b, 1, |b|²), and what is between stays in the cache.
         factor, one, square = (-2.0, d, d + 1) if self.is_right else (1.0, d + 1, d)
         made[:, one] = 1.0
-        for rows in chunks(n, max(1, MADE_AT_ONCE // max(d, 1))):
+        for rows in chunks(n, max(1, Limits.prepared // max(d, 1))):
             a, norms = self._scaled(points[rows], statistic)
             made[rows, square] = norms
             made[rows, :d] = np.multiply(a, factor, out=a)
@@ -544,15 +536,6 @@ class PreparedTable(AllPairs):
             s[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
 
 
-WORTH_KEEPING = 0.005
-"""The share of a matrix, of which one half is computed, whose tiles are worth their memory."""
-
-BLOCK = 512
-"""Rows that are added up at a time where columns are centred."""
-
-SMALLEST_TILE = 512
-"""Rows that tiles are cut to at the least where memory is short."""
-
 UNPROVED = 64
 """Units of rounding assumed of a kernel without a bound of its own, relative to its largest."""
 
@@ -589,12 +572,12 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
         entry = Bound(largest, UNPROVED * unit * largest, is_proved=False)
     inside = min(tiles.terms, tiles.shape[1]) + 1
     double = float(np.finfo(float).eps) / 2
-    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE)) + tiles.sums
+    across = -(-tiles.shape[1] // min(tiles.terms, Limits.smallest_tile)) + tiles.sums
     if tiles.factors is not None:
         # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
         # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.
         across += tiles.shape[1] + tiles.factors.width
-    centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
+    centring = Limits.summed_rows + -(-tiles.shape[1] // Limits.summed_rows) + 16  # on both sides
     outer = gamma(across, double) + 2.0 * gamma(centring, double)
     sums = gamma(inside, unit) + outer
     limits = np.finfo(tiles.dtype)

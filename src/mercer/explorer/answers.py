@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.analysis import Analysis, Fate, Proposal, complete_analysis, curved_model, propose
 from mercer.analysis.choice import NAMES
-from mercer.analysis.doubts import Doubt
+from mercer.analysis.doubts import NAMED, Doubt
 from mercer.analysis.evidence import SAME, evidence_of
 from mercer.data import rows
 from mercer.data.missing import settled
@@ -330,7 +330,11 @@ def _doubts(
         (d, clean_remark(text.text)) for d, text in zip(made.doubts, spoken.doubts, strict=True)
     ]
     found += [
-        {"text": text, "ways": ways(() if d.advice is None else (d.advice,))}
+        {
+            "text": text,
+            "ways": ways(() if d.advice is None else (d.advice,)),
+            "listed": [clean(name) for name in d.listed[NAMED:]],
+        }
         for d, text in seen
         if d.map != "curved" or d.is_misleading  # of others its caption says it
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mercer.analysis.copies import classes_of_numbers
 from mercer.data.graphs import GRAPHS
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
@@ -33,6 +34,7 @@ class Written:
     colour: str | None
     given: Mapping[str, Any]
     curved: str | None
+    exact: bool
 
     @classmethod
     def of(cls, source: Source, state: State) -> Written:
@@ -58,7 +60,8 @@ class Written:
         curved = str(kernel_of(state.kernel, state.bandwidth)) if has_two else None
         given = {k: v for k, v in given.items() if v not in (None, [])}
         given |= {} if axes is None else {"n_components": axes}
-        return cls(roles, lacks, colour, given, None if is_usual else curved)
+        is_exact = state.exact and has_two
+        return cls(roles, lacks, colour, given, None if is_usual else curved, is_exact)
 
 
 def maps_distances(data: Any, method: str | None) -> bool:
@@ -82,8 +85,8 @@ def command_of(source: Source, state: State) -> str:
         for value in map(str, values):
             words.extend([f"{flag}={value}"] if value.startswith("-") else [flag, value])
 
-    if state.transposed:
-        words.append("--transpose")
+    is_joined = isinstance(source.data, Networks) and bool(source.data.notes)  # else refused
+    words += ["--transpose"] * state.transposed + ["--simplify"] * is_joined
     if "method" in given:
         add("--method", given["method"])
     if "scale" in given:
@@ -93,7 +96,9 @@ def command_of(source: Source, state: State) -> str:
     add("--factor", *(n for n, r in found.roles.items() if r == Role.FACTOR.value))
     if found.colour is not None:
         add("--colour", found.colour)
-    add("--active", *(n for n in given.get("active", ()) if is_number(source.data, n)))
+    cut = classes_of_numbers(source.data) if isinstance(source.data, Table) else {}
+    active = given.get("active", ())
+    add("--active", *(n for n in active if is_number(source.data, n) or n in cut))
     add("--sup-cols", *given.get("supplementary", ()))
     add("--drop", *state.chosen("ignored"))
     add("--id", *state.chosen("name")[:1])
@@ -106,12 +111,14 @@ def command_of(source: Source, state: State) -> str:
         add("--kernel", given["kernel"])
     if found.curved is not None:
         add("--curved", found.curved)
-    if state.classes is not None and what == "report":
+    words += ["--curved-exact"] * found.exact
+    if state.classes is not None:
         add("--clusters", state.classes)
-    if state.against is None or what == "graphs":  # whose pages have one name
+    if state.against is None:
         return shlex.join(words)
     other = replace(state, kernel=state.against, bandwidth=None, against=None)
-    return f"{shlex.join(words)} && {command_of(source, other)} --out other.html"
+    page = "--page" if what == "graphs" else "--out"
+    return f"{shlex.join(words)} && {command_of(source, other)} {page} other.html"
 
 
 def is_number(data: Any, name: str) -> bool:
@@ -173,15 +180,17 @@ def own_kernel(state: State) -> str | None:
 def _networks_code(source: Source, state: State) -> str:
     axes = state.axes if state.axes is not None else min(AXES, len(source.data) - 1)
     clusters = "" if state.classes is None else f", clusters={state.classes}"
-    is_example = bool(source.code)
+    is_example, is_joined = bool(source.code), bool(source.data.notes)
+    read = "simplify_graph(mc.read(file, 'graph'))" if is_joined else "mc.read(file, 'graph')"
     folder = source.code if is_example else f"Path({source.path or source.name!r})"
     lines = [
         *([] if is_example else ["from pathlib import Path", ""]),
         "import mercer as mc",
+        *(["from mercer.data.graphs import simplify_graph"] if is_joined else []),
         "",
         f"files = sorted(p for p in {folder}.rglob('*') "
         f"if p.name.removesuffix('.gz').endswith({GRAPHS!r}))",
-        "graphs = [mc.Graph.read(mc.read(file, 'graph')) for file in files]",
+        f"graphs = [mc.Graph.read({read}) for file in files]",
     ]
     for name, kernel in (("found", own_kernel(state) or KERNEL), ("other", state.against)):
         if kernel is not None:

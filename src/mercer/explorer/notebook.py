@@ -68,7 +68,8 @@ class Explored(Shown):
         frame = (
             f'<iframe {name}src="data:text/html;base64,{data}" width="100%" '
             f'height="{self._height}" sandbox="allow-scripts allow-downloads" '
-            'style="border: 1px solid rgb(127 127 127 / 35%)" title="mercer"></iframe>'
+            'style="box-sizing: border-box; display: block; '
+            'border: 1px solid rgb(127 127 127 / 35%)" title="mercer"></iframe>'
         )
         return frame if running is None else frame + _turning(name, running)
 
@@ -77,7 +78,7 @@ def _turning(name: str, running: Running) -> str:
     """Return the script that shows the explorer in a frame, where its server answers.
 
     Another server may have the port when the notebook is opened again: the answer must be ours, and
-    the frame stays in its sandbox.
+    the frame stays in its sandbox. It is dark where the notebook around it is, whatever the system.
     """
     frame = json.dumps(name.partition('"')[2].rstrip('" '))
     return (
@@ -87,7 +88,14 @@ def _turning(name: str, running: Running) -> str:
         'if (said !== "mercer" || !frame) return;'
         "const live = frame.cloneNode();"
         'live.setAttribute("sandbox", "allow-scripts allow-same-origin allow-downloads");'
-        f"live.src = {json.dumps(running.address)};"
+        "let theme = 'light';"
+        "for (let it = frame.parentElement; it; it = it.parentElement) {"
+        "const ground = getComputedStyle(it).backgroundColor.match(/[\\d.]+/g) ?? [0, 0, 0, 0];"
+        "const [r, g, b, a = 1] = ground.map(Number);"
+        "if (!(a > 0)) continue;"
+        "if (0.3 * r + 0.59 * g + 0.11 * b < 128) theme = 'dark';"
+        "break; }"
+        f"live.src = {json.dumps(running.address)}.replace('#', `&theme=${{theme}}#`);"
         "frame.replaceWith(live);"
         "}).catch(() => {});</script>"
     )

@@ -34,12 +34,20 @@ ASSETS = Path(__file__).parent / "assets"
 PAGE = Path(__file__).parents[1] / "page" / "assets"
 """Where the scripts and the styles of reports stand."""
 
-OWN = ("explorer.css", "stage.js", "beside.js", "kernels.js", "roles.js", "explorer.js")
+OWN = (
+    "explorer.css",
+    "doubts.js",
+    "stage.js",
+    "beside.js",
+    "kernels.js",
+    "roles.js",
+    "explorer.js",
+)
 """The files that the explorer adds to them."""
 
 SHARED = (
-    *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "crowd.js"),
-    *("frame.js", "space.js", "cursor.js", "picture.js", "controls.js"),
+    *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "names.js"),
+    *("crowd.js", "frame.js", "space.js", "cursor.js", "picture.js", "controls.js"),
 )
 """Those that it shares with reports."""
 

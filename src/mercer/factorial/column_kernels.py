@@ -18,7 +18,7 @@ from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, Row
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
-from mercer.kernels.variables import OBSERVED, Category, Standardised
+from mercer.kernels.variables import OBSERVED, POLICIES, Category, Standardised
 from mercer.operators import shares
 from mercer.pca import PCA
 from mercer.points import Rows
@@ -129,8 +129,6 @@ class FeaturePCA(PCA):
 
 MOST_LEVELS = 50
 """Levels of a column of whole numbers: with more, they are measured and no codes of categories."""
-
-POLICIES = ("error", "level")
 
 
 def read(

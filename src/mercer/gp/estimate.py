@@ -24,9 +24,8 @@ from mercer.kernels.base import Kernel
 from mercer.points import as_points
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.solve import Saddle, SaddleSolution
+from mercer.solve.system import METHODS
 from mercer.targets import check_size
-
-WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 
 
 @dataclass(frozen=True)
@@ -156,10 +155,10 @@ def log_likelihood_interval(
     True
     """
     data, gram, noise = _given(kernel, points, y, noise_variance, functions)
-    if method not in WAYS:
-        raise InvalidParameter(f"method must be one of {', '.join(WAYS)}, found {method!r}")
+    if method not in METHODS:
+        raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
     nothing, seed = np.zeros((len(data), 0)), seed_of(random_state)
-    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, seed=seed)
+    saddle = Saddle(gram, nothing, method=METHODS[method], tol=TOL, seed=seed)
     found = solve_systems(saddle, noise, data, nothing)
     return likelihood_of(saddle, noise, data, found, probes=probes, random_state=seed)
 

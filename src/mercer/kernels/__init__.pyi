@@ -41,6 +41,10 @@ from mercer.kernels.groups import Cyclic as Cyclic
 from mercer.kernels.groups import FiniteGroup as FiniteGroup
 from mercer.kernels.groups import Group as Group
 from mercer.kernels.groups import Permutations as Permutations
+from mercer.kernels.laplacian_matern import Laplacian as Laplacian
+from mercer.kernels.laplacian_matern import Matern as Matern
+from mercer.kernels.laplacian_matern import NegativeDistance as NegativeDistance
+from mercer.kernels.laplacian_matern import RationalQuadratic as RationalQuadratic
 from mercer.kernels.monotone import CompletelyMonotone as CompletelyMonotone
 from mercer.kernels.monotone import completely_monotone as completely_monotone
 from mercer.kernels.nodes import AlignedEdges as AlignedEdges
@@ -64,10 +68,6 @@ from mercer.kernels.spectral import Sinc as Sinc
 from mercer.kernels.spectral import Sobolev as Sobolev
 from mercer.kernels.splines import Brownian as Brownian
 from mercer.kernels.splines import CubicSpline as CubicSpline
-from mercer.kernels.stationary import Laplacian as Laplacian
-from mercer.kernels.stationary import Matern as Matern
-from mercer.kernels.stationary import NegativeDistance as NegativeDistance
-from mercer.kernels.stationary import RationalQuadratic as RationalQuadratic
 from mercer.kernels.strings import GappySpectrum as GappySpectrum
 from mercer.kernels.strings import MismatchSpectrum as MismatchSpectrum
 from mercer.kernels.strings import StringBoundedRange as StringBoundedRange

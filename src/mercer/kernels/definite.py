@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.check import (
+    ASYMMETRY,
     Array,
     Points,
     chunks,
@@ -39,9 +40,6 @@ from mercer.settings import RandomState, seed_of, spelled, whole
 
 EIGENVALUE_ROUNDING = 10.0
 """Error of a computed eigenvalue, in units of n·u·‖K‖₂ (Weyl; 0.06 is usual)."""
-
-ASYMMETRY = 1e-8
-"""Beyond this, relative to the largest entry, two entries that should be conjugate are not."""
 
 SINGLE_ASYMMETRY = 10.0
 """A matrix in single precision may differ from its conjugate by this many roundings."""

@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize
 
-from mercer.check import Array, Points, finite, plain_array, power_of_two, real_array
+from mercer.check import ASYMMETRY, Array, Points, finite, plain_array, power_of_two, real_array
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import (
-    ASYMMETRY,
     EIGENVALUE_ROUNDING,
     Verdict,
     Witness,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from mercer.check import (
+    ASYMMETRY,
     Array,
     Points,
     as_numpy,
@@ -27,9 +28,6 @@ from mercer.kernels.point_pairs import (
 )
 from mercer.points import FrozenArray
 from mercer.settings import is_yes
-
-MOST_ASYMMETRY = 1e-8
-"""A Gram matrix whose relative asymmetry is larger is not a Gram matrix."""
 
 
 @value
@@ -118,7 +116,7 @@ def _gram(v: Any, name: str) -> FrozenArray:
         return v
     matrix = square_matrix(v, name)
     asymmetry, (i, j) = worst_asymmetry(matrix)
-    if asymmetry > MOST_ASYMMETRY:
+    if asymmetry > ASYMMETRY:
         raise InvalidInput(
             f"{name} is not symmetric: entry ({i}, {j}) is {matrix[i, j]:.6g} and entry ({j}, {i}) "
             f"is {matrix[j, i]:.6g}, a relative difference of {asymmetry:.2g}. A kernel has "

@@ -12,20 +12,15 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, members
+from mercer.check import ASYMMETRY_OF_FORMULAS, EPSILON, Array, Points, as_numpy, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotPositiveDefinite
 from mercer.kernels.base import ATOM, Domain, Kernel, Name, literal, value
+from mercer.kernels.definite import EIGENVALUE_ROUNDING
 from mercer.kernels.pairs import Pairs
 from mercer.settings import number, numbers, whole
 
 MOST_ELEMENTS = 1000
 """A group up to this size is small enough to test p on all of it when the kernel is made."""
-
-MOST_ASYMMETRY = 1e-12
-"""Values of p at s and s⁻¹ that were computed apart differ by rounding, thousands of times less."""
-
-EIGENVALUE_ROUNDING = 10 * float(np.finfo(np.float64).eps)
-"""Error of an eigenvalue of a matrix of n rows, as a share of n times its norm."""
 
 
 class FiniteGroup(ABC):
@@ -203,11 +198,11 @@ class Group(Kernel):
         values = np.array([_finite(self._value(e), f"p at {e!r}") for e in elements])
         gram = values[group.quotients()]
         largest = float(np.max(np.abs(values)))
-        if not np.allclose(gram, gram.conj().T, rtol=0.0, atol=MOST_ASYMMETRY * largest):
+        if not np.allclose(gram, gram.conj().T, rtol=0.0, atol=ASYMMETRY_OF_FORMULAS * largest):
             raise NotPositiveDefinite("p is not a kernel on the group: p(s⁻¹) must be conj p(s)")
         eigenvalues, axes = np.linalg.eigh(gram)
         norm = largest * len(elements)  # at most: that of a matrix whose entries are all as large
-        if eigenvalues[0] < -EIGENVALUE_ROUNDING * len(elements) * norm:
+        if eigenvalues[0] < -EIGENVALUE_ROUNDING * len(elements) * EPSILON * norm:
             raise NotPositiveDefinite(
                 f"p is not positive definite on the group: its Gram matrix has the eigenvalue "
                 f"{eigenvalues[0]:.6g}"

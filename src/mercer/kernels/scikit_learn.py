@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from mercer.check import Array, Points
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
+from mercer.kernels.laplacian_matern import Laplacian
 from mercer.kernels.pairs import AllPairs, Pairs
 from mercer.kernels.radial import Gaussian
-from mercer.kernels.stationary import Laplacian
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.settings import number, whole
 

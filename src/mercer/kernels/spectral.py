@@ -13,10 +13,10 @@ from mercer.callables import call_function
 from mercer.check import Array, Points, array_like, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.laplacian_matern import Matern
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
 from mercer.kernels.radial import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.statements import Arithmetic, Bound, Frequencies, lengths_of
-from mercer.kernels.stationary import Matern
 from mercer.settings import is_yes
 
 

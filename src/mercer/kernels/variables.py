@@ -26,7 +26,7 @@ from mercer.kernels.radial import positive
 from mercer.kernels.vectors import broadcast_y
 from mercer.settings import number, numbers
 
-MISSING = ("error", "level")
+POLICIES = ("error", "level")
 """What becomes of a missing category: refused, or a level of its own."""
 
 OBSERVED = "observed"
@@ -187,8 +187,8 @@ def _shares(v: Any, name: str) -> tuple[float, ...] | str | None:
 
 def missing_word(v: Any, name: str) -> str:
     """Return what becomes of a missing category."""
-    if not isinstance(v, str) or v not in MISSING:
-        raise InvalidParameter(f"{name} must be one of {', '.join(MISSING)}, found {v!r}")
+    if not isinstance(v, str) or v not in POLICIES:
+        raise InvalidParameter(f"{name} must be one of {', '.join(POLICIES)}, found {v!r}")
     return str(v)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import (
+    ASYMMETRY_OF_FORMULAS,
     Array,
     Points,
     array_like,
@@ -36,10 +37,6 @@ from mercer.kernels.pairs import (
 )
 from mercer.kernels.statements import FUNCTION, Arithmetic, Bound
 from mercer.settings import nonnegative, number, whole
-
-MOST_ASYMMETRY = 1e-12
-"""A form computed as A'A differs from its transpose by rounding, thousands of times less."""
-
 
 AFFINE = {"gamma": "scale", "coef0": "offset"}
 """scikit-learn's names for the affine function of the inner product."""
@@ -345,7 +342,7 @@ class Sigmoid(Kernel):
 def _positive_form(B: Any, name: str) -> tuple[tuple[complex, ...], ...]:
     matrix = square_matrix(B, name)
     asymmetry, (i, j) = worst_asymmetry(matrix)
-    if asymmetry > MOST_ASYMMETRY:
+    if asymmetry > ASYMMETRY_OF_FORMULAS:
         raise NotPositiveDefinite(
             f"{name} must be symmetric for x'By to be a kernel: entries ({i}, {j}) and ({j}, {i}) "
             "differ"

@@ -40,7 +40,7 @@ from mercer.mds.limits import Limits
 from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
-from mercer.reading.axis_values import Individuals
+from mercer.reading.contributions_and_v_tests import Individuals
 from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, memory_bytes, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading

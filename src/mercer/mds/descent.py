@@ -17,7 +17,7 @@ from mercer.mds.distances import Distances, refuse_groups
 from mercer.mds.losses import MapLoss
 from mercer.operators import CentredSource
 from mercer.spectrum import leading
-from mercer.spectrum.values import ranks
+from mercer.spectrum.axes_and_signs import ranks
 
 START_TOL = 1e-3
 """Residual of the axes that are only started from."""

@@ -10,14 +10,24 @@ from scipy.sparse import issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
+from mercer.check import (
+    ASYMMETRY,
+    EPSILON,
+    Array,
+    Points,
+    chunks,
+    finite,
+    power_of_two,
+    refuse_non_finite,
+)
 from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.tiles import BLOCK, Rounding
+from mercer.engines.limits import Limits as EngineLimits
+from mercer.engines.tiles import Rounding
 from mercer.errors import InvalidInput, Row
 from mercer.estimator import column_names, numbers_of, register
-from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
+from mercer.kernels.definite import SINGLE_ASYMMETRY
 from mercer.kernels.dissimilarities import METRICS as NAMED
 from mercer.kernels.dissimilarities import read_rows
 from mercer.kernels.statements import gamma
@@ -306,7 +316,7 @@ class Distances:
     def entry_rounding(self, *, single: bool = False) -> Rounding:  # noqa: ARG002
         """Bound what a square rounds, sums of n of them, and centring: no |K| exceeds ½L²."""
         n, unit, value = len(self.distances), 0.5 * EPSILON, 0.5 * self.largest**2
-        centring = BLOCK + -(-n // BLOCK) + 16
+        centring = EngineLimits.summed_rows + -(-n // EngineLimits.summed_rows) + 16
         sums = gamma(n + 2, unit) + 2.0 * gamma(centring, unit)
         return Rounding(unit * value, (unit + sums) * value, True, value)
 

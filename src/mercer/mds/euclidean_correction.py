@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import ASYMMETRY, Array
 from mercer.engines.lapack import eigenpairs, run_interruptibly
-from mercer.kernels.definite import ASYMMETRY
 from mercer.kernels.geometry import (
     across,
     centre_of,

@@ -13,11 +13,9 @@ from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
 from mercer.mds.distances import unit_of
 from mercer.mds.limits import Limits
+from mercer.operators import ENTRY_ROUNDING
 from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, around, clusters, leading, signs
-
-ENTRY_ROUNDING = 4.0 * float(np.finfo(float).eps)
-"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 
 @dataclass(frozen=True)

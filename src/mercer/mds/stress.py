@@ -32,7 +32,7 @@ from mercer.mds.distances import (
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.progress import Progress, follow_work
-from mercer.reading.axis_values import Individuals
+from mercer.reading.contributions_and_v_tests import Individuals
 from mercer.reading.model import remark_axes
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import around, clusters, signs

@@ -15,7 +15,7 @@ from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
 from mercer.networks.expression import CONSTANT, Expression
 from mercer.networks.moments import NetworkGrams, infer_examined
-from mercer.resampling import Resampling, p_value
+from mercer.resampling import PERMUTATIONS_UNASKED, Resampling, p_value
 from mercer.settings import whole
 
 T = TypeVar("T")
@@ -23,9 +23,6 @@ R = TypeVar("R")
 
 TOGETHER = 5
 """Draws computed by one call: enough that progress is seen, and few enough to share out."""
-
-PERMUTATIONS = 199
-"""Permutations of the replicates among all conditions, unless another number is given."""
 
 PAIRS = 6
 """Pairs of conditions up to which each has all permutations; more pairs share as many."""
@@ -139,7 +136,7 @@ def permutations_of(permutations: int | None, confidence: float) -> int:
             f"confidence={confidence!r} takes {fewest} permutations to show a difference; lower it"
         )
     if permutations is None:
-        return max(PERMUTATIONS, fewest)
+        return max(PERMUTATIONS_UNASKED, fewest)
     return whole(permutations, "permutations", least=fewest)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from mercer.check import Array, chunks, is_missing, refuse_non_finite, worst_asymmetry
 from mercer.compare.sides import shift_gram, side
 from mercer.data.frames import columns_of, row_names
-from mercer.data.matrices import ASYMMETRY, SquareMatrix
+from mercer.data.matrices import WRITTEN_ASYMMETRY, SquareMatrix
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.gram import Gram
@@ -198,7 +198,7 @@ def _has_kernel(pair: tuple[Any, ...]) -> bool:
 def _is_square(x: Array) -> bool:
     """Whether rows of numbers are a symmetric matrix, up to what printed digits leave of it."""
     is_square = x.ndim == 2 and x.shape[0] == x.shape[1] > 1 and bool(np.all(np.isfinite(x)))
-    return is_square and worst_asymmetry(x.astype(np.float64))[0] <= ASYMMETRY
+    return is_square and worst_asymmetry(x.astype(np.float64))[0] <= WRITTEN_ASYMMETRY
 
 
 ORDERS = ("terms", "margin")

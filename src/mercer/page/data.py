@@ -13,7 +13,7 @@ import numpy as np
 from mercer.analysis import Analysis, Doubt
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
-from mercer.clusters.axes import deciding_axes
+from mercer.clusters.finding import deciding_axes
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
@@ -24,7 +24,7 @@ from mercer.page.panels import (
     DECOMPOSED,
     kernel_pictures,
     map_of,
-    named_individuals,
+    outliers_of,
     pictures_of,
     rows_to_show,
 )
@@ -41,12 +41,12 @@ from mercer.page.sentences import (
     method,
     name_of_classes,
     result,
+    rule_told,
 )
 from mercer.page.subject import Subject, collect_remarks, face_axes, labels_of, subject_of
 from mercer.pictures.clouds import SHADED
 from mercer.pictures.colours import colouring_of
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
@@ -122,7 +122,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "sheets": {s["id"]: s for s in tables_of(subject, rows, found, _reasons(made))},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
-            "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
+            "rules": [[RULES.get(name, name), rule_told(choice)] for name, choice in found.items()],
             "description": [] if is_long else axes_in_words(subject),
             "groups": None if classes is None else groups_value(subject, classes, clusters),
             "outliers": _outliers(subject),
@@ -197,8 +197,8 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     first, *others = drawn
     yield first, replace(drawn[first], title=f"Straight map: {method(subject)}")
     beside = map_of(curved, rows, opens, f"Curved map: {method(curved)}")
-    kinds = [{e.of for e in one.elements} for one in (subject, curved)]
-    alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
+    marks = [_marks_among(one) for one in (subject, curved)]
+    alike = f"; {' and '.join(marks[0])} as beside" if marks[0] and marks[0] == marks[1] else ""
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
     if opens != (1, 2)[: curved.axes]:
         said += f" Axes {opens[0]} and {opens[1]}, where it separates the groups best."
@@ -208,6 +208,14 @@ def _pictures(  # noqa: PLR0913  (what is drawn, and how)
     yield from ((name, drawn[name]) for name in others if name != "gram")
     if not is_live:
         yield from kernel_pictures(curved, rows)
+
+
+def _marks_among(subject: Subject) -> list[str]:
+    """Return what is drawn among the individuals of a map, as a caption calls it."""
+    kinds = {e.of.removeprefix("supplementary ") for e in subject.elements}
+    kinds -= set() if any(e.of == "variables" for e in subject.elements) else {"variables"}
+    words = {"variables": "arrows", "categories": "diamonds", "columns": "triangles"}
+    return [word for kind, word in words.items() if kind in kinds]
 
 
 def space_value(subject: Subject, rows: Array, opens: Sequence[int] = (1, 2)) -> Value:
@@ -233,19 +241,19 @@ def axes_told(subject: Subject) -> int:
 
 def _places(subject: Subject, rows: Array) -> Value:
     """Return where individuals lie on the axes; cos2 and contributions follow from it."""
+    found = subject.doubtful if len(rows) == len(subject) else None
     return {
         "coordinates": [subject.coordinates[rows, k] for k in range(axes_told(subject))],
         "spreads": [float(s) for s in subject.spreads[: axes_told(subject)]],
         "distances": None if subject.distances is None else subject.distances[rows],
+        "imputed": None if found is None else list(found.moves.T[: axes_told(subject)]),
     }
 
 
 def _outliers(subject: Subject) -> str | None:
     """Return who stands apart and why, in a sentence."""
-    if subject.axes == 0 or subject.distances is None or subject.rests is None:
-        return None
-    found = replace(subject.model.outliers(), individuals=named_individuals(subject))
-    return clean(told_outliers(found, are_ringed=False), 1_000)
+    found = outliers_of(subject)
+    return None if found is None else clean(found.told(one=subject.one), 1_000)
 
 
 def clean_remark(text: str) -> str:
@@ -267,7 +275,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    permutations, _ = affordable_permutations(subject.model)
+    permutations, _ = affordable_permutations(subject.model, subject.counted)
     found: dict[str, Choice] = {}
     for rule in ASKED if permutations else ASKED[:3]:
         try:
@@ -278,6 +286,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
                     rule=rule,
                     permutations=permutations or 1,
                     risk=RISK,
+                    counted=subject.counted,
                     random_state=0,
                     progress=tell,
                 )
@@ -289,6 +298,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
 def individuals(subject: Subject, rows: Array, classes: Clusters | None = None) -> Value:
     """Return the individuals that are shown one by one; indicators follow from these columns."""
     return {
+        "one": subject.one,
         "count": len(subject),
         "rows": rows if len(rows) < len(subject) else None,
         "names": [clean(subject.names[i]) for i in rows],
@@ -394,8 +404,8 @@ def _remarks(subject: Subject) -> list[str]:
     negative = getattr(subject.model, "negative_mass_", 0.0) if is_known else 0.0
     if negative > 0:
         said.append(
-            f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
-            "modulus, are negative and make no axis."
+            f"No points of a flat space have exactly these distances: {percent(negative)} of what "
+            "they hold is on no axis (they are not Euclidean)."
         )
     said += _centred(subject)
     return said
@@ -406,13 +416,27 @@ def _centred(subject: Subject) -> list[str]:
     if subject.distances is None:
         return []
     at = np.flatnonzero(np.asarray(subject.distances) == 0.0)
-    if not len(at):
-        return []
-    who, are = listing([clean(subject.names[i]) for i in at], CENTRED), len(at) > 1
-    return [
-        f"{who} {'lie' if are else 'lies'} at the centre, average in all that makes the axes, so "
-        f"{'their' if are else 'its'} cos2 does not exist."
+    unknown = _unmeasured(subject)
+    told = [
+        (at[unknown[at]], "as no value of what makes the axes was measured"),
+        (at[~unknown[at]], "average in all that makes the axes"),
     ]
+    return [
+        f"{listing([clean(subject.names[i]) for i in rows], CENTRED)} "
+        f"{'lie' if len(rows) > 1 else 'lies'} at the centre, {why}, so "
+        f"{'their' if len(rows) > 1 else 'its'} cos2 does not exist."
+        for rows, why in told
+        if len(rows)
+    ]
+
+
+def _unmeasured(subject: Subject) -> Array:
+    """Return which rows hold nothing that makes the axes but what was put in for missing values."""
+    put = {} if subject.table is None else subject.table.imputed
+    if not subject.used or any(name not in put for name in subject.used):
+        return np.zeros(len(subject), bool)
+    found: Array = np.all([put[name] for name in subject.used], axis=0)
+    return found
 
 
 def _reasons(made: Analysis | None) -> dict[str, str]:
@@ -422,7 +446,7 @@ def _reasons(made: Analysis | None) -> dict[str, str]:
 def _data(subject: Subject, made: Analysis | None = None) -> Value:
     table = subject.table
     if table is None:
-        count = count_of(len(subject), "individual")
+        count = count_of(len(subject), subject.one)
         is_map = hasattr(subject.model, "dissimilarity_matrix_")
         points = getattr(subject.model, "X_fit_", None)
         if is_map:
@@ -438,7 +462,7 @@ def _data(subject: Subject, made: Analysis | None = None) -> Value:
     put = sum(int(mask.sum()) for mask in table.imputed.values())
     is_noted = any("missing" in note for note in table.notes)  # with what stands for them
     parts = [
-        count_of(len(table), "individual"),
+        count_of(len(table), "row" if subject.counted is not None else subject.one),
         _columns_in_words(table, subject.used),
         f"{missing} numbers missing" if missing else "" if put else "no number missing",
         f"{count_of(put, 'missing value')} imputed" if put and not is_noted else "",

@@ -16,9 +16,11 @@ from mercer.errors import MercerError
 from mercer.factorial import MCA
 from mercer.kernels.vectors import Linear
 from mercer.mds import ClassicalMDS
+from mercer.page.imputed import with_crosses
 from mercer.page.safe_text import PAGE, clean, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
+from mercer.pictures.categories import categories
 from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.clouds import sample_rows
 from mercer.pictures.colours import colouring_of
@@ -27,11 +29,12 @@ from mercer.pictures.heat_maps import heat_map
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
-from mercer.pictures.scene import Panel, Sheet
+from mercer.pictures.scene import Labels, Mark, Panel, Sheet
 from mercer.pictures.spectra import eigenvalues, scree
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.points import take
-from mercer.reading import Individuals, Supplementary
+from mercer.reading import Individuals, Outliers, Supplementary
+from mercer.reading.outliers import FEWEST_ROWS
 
 Picture = Panel | Sheet
 Choices = dict[str, Choice]
@@ -44,7 +47,10 @@ NO_COMBINATIONS = (
 MADE = {
     "variables": "Arrows point to larger values: correlations with the axes, lengthened to fit.",
     "categories": "Diamonds are categories, each at the mean of the individuals that have it.",
-    "columns": "Triangles are columns, each near the rows that hold more of it than usual.",
+    "columns": (
+        "Triangles are columns: rows that hold more of one than usual lie in its direction from "
+        "the centre. How near a row is to a triangle says nothing."
+    ),
 }
 """How a map with elements is read."""
 
@@ -55,6 +61,12 @@ STRETCHED = (
 """How that of a multiple correspondence analysis is, whose categories are principal coordinates."""
 
 MOST_NAMED = f"Names are those of the {LIMITS.labels} that contribute most, where there is room."
+
+
+BY_GROUP = 2
+"""Individuals of each group that a map of many names."""
+
+EACH_NAMED = f"Names are those of the {BY_GROUP} of each group that contribute most, if they fit."
 
 
 def pictures_of(
@@ -75,6 +87,8 @@ def pictures_of(
     of_numbers = [len(e) for e in subject.elements if e.of == "variables"]
     if of_numbers and (of_numbers[0] > 1 or not made or made[0].of == "variables"):
         yield "circle", _circle(subject)
+    if are_crowded(subject):
+        yield "categories", _categories(subject)
     for name, elements in zip(CONTRIBUTIONS, made, strict=False):
         for k in range(1, min(subject.axes, 2) + 1):
             yield (
@@ -83,9 +97,11 @@ def pictures_of(
             )
     if is_live:
         return
-    if subject.distances is not None and subject.rests is not None:
-        found = replace(subject.model.outliers(), individuals=named_individuals(subject))
-        yield "apart", outliers.describe(found, colour=_colour(subject), rows=rows)
+    found = outliers_of(subject)
+    if found is not None:
+        panel = outliers.describe(found, colour=_colour(subject), rows=rows)
+        # That nobody stands apart is said above, and no ring needs a word then.
+        yield "apart", panel if len(found.rows) else replace(panel, notes=())
     yield from kernel_pictures(subject, rows)
 
 
@@ -114,6 +130,13 @@ def makers(subject: Subject) -> list[Elements]:
     return sorted(made, key=lambda e: -float(np.nansum(e.measures["contrib"][:, 0])))
 
 
+def are_crowded(subject: Subject) -> bool:
+    """Whether the categories that make the axes are too many to stand among the individuals."""
+    return subject.axes > 1 and any(
+        e.of == "categories" and len(e) > LIMITS.crowded_categories for e in subject.elements
+    )
+
+
 def rows_to_show(subject: Subject, most: int) -> Array:
     """Return the rows a page shows one by one: all, or a sample stratified by the colour."""
     n = len(subject)
@@ -132,6 +155,19 @@ def _colour(subject: Subject) -> Any:
 def _shares(subject: Subject) -> Shares:
     clusters = () if subject.spectrum is None else subject.spectrum.clusters
     return Shares(np.zeros(0) if subject.shares is None else subject.shares, clusters)
+
+
+def outliers_of(subject: Subject) -> Outliers | None:
+    """Return who stands apart, None where no rule can tell.
+
+    A few rows cannot, nor rows that stand for many individuals: those who are many make much of an
+    axis, and are no exception.
+    """
+    has_none = subject.axes == 0 or subject.distances is None or subject.rests is None
+    if has_none or subject.counted is not None or len(subject) < FEWEST_ROWS:
+        return None
+    found: Outliers = replace(subject.model.outliers(), individuals=named_individuals(subject))
+    return found
 
 
 def named_individuals(subject: Subject) -> Individuals:
@@ -168,23 +204,53 @@ def map_of(
         "rows": rows,
         "title": title,
     }
+    most = LIMITS.crowded_categories if are_crowded(subject) else LIMITS.map_categories
     shown = [e for e in subject.elements if e.of != "supplementary variables"]
     if len(axes) < 2 or not shown:
         panel = individuals.describe(read, **look)
     else:
-        panel = biplot.describe(read, shown, **look)
+        panel = biplot.describe(read, shown, most_points=most, **look)
+    groups = colouring_of(_colour(subject), len(subject)).groups
+    is_of_groups = is_named and len(groups) > 1 and len(rows) > LIMITS.few
+    if is_of_groups:
+        panel = _named_by_group(panel, [group.rows for group in groups])
     kinds = dict.fromkeys(e.of.removeprefix("supplementary ") for e in shown)
     words = MADE | ({"categories": STRETCHED} if isinstance(subject.model, MCA) else {})
     made = [words[kind] for kind in kinds if len(axes) == 2]
+    total = sum(len(e) for e in shown if e.of == "categories")
+    if len(axes) == 2 and total > most:
+        made.append(f"Here are the {most} of {total} that the plane shows best, more are below.")
     notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
-    return replace(panel, notes=(*_said(subject, rows), *made, *notes))
+    panel = replace(panel, notes=(*_said(subject, rows, is_of_groups=is_of_groups), *made, *notes))
+    if subject.doubtful is None or len(axes) < 2 or len(rows) < len(subject):
+        return panel
+    return with_crosses(panel, subject.doubtful, subject.coordinates, axes, subject.names)
 
 
-def _said(subject: Subject, rows: Array) -> Iterator[str]:
+def _named_by_group(panel: Panel, groups: list[Array]) -> Panel:
+    """Return a map that names the two of each group that contribute most, in turn."""
+    kept: list[Mark] = []
+    for mark in panel.marks:
+        if isinstance(mark, Labels) and mark.ids is not None and mark.ids.of == "individuals":
+            held = [np.flatnonzero(np.isin(mark.ids.rows, group))[:BY_GROUP] for group in groups]
+            turns = [i for k in range(BY_GROUP) for one in held for i in one[k : k + 1].tolist()]
+            mark = _of_rows(mark, turns[: mark.most])
+        kept.append(mark)
+    return replace(panel, marks=tuple(kept))
+
+
+def _of_rows(mark: Labels, places: list[int]) -> Labels:
+    texts, colours = (tuple(many[i] for i in places) for many in (mark.texts, mark.colours))
+    x, y, ids = mark.x[places], mark.y[places], mark.ids
+    ids = None if ids is None else replace(ids, rows=ids.rows[places], names=texts)
+    return replace(mark, x=x, y=y, texts=texts, colours=colours, most=len(places), ids=ids)
+
+
+def _said(subject: Subject, rows: Array, *, is_of_groups: bool = False) -> Iterator[str]:
     if subject.passive is not None:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
     if subject.has_names and len(rows) > LIMITS.all_named:
-        yield MOST_NAMED
+        yield EACH_NAMED if is_of_groups else MOST_NAMED
     yield from _colour_said(subject)
 
 
@@ -241,6 +307,14 @@ def _circle(subject: Subject) -> Panel:
     said = "Correlations with the axes: the longer an arrow, the better the plane shows it."
     more = () if is_linear else (NO_COMBINATIONS,)
     return replace(panel, notes=(said, *more, *panel.notes))
+
+
+def _categories(subject: Subject) -> Panel:
+    """Return the categories without the individuals."""
+    (active,) = (e for e in subject.elements if e.of == "categories")
+    panel = categories.describe(active, spectrum=_shares(subject))
+    placed = STRETCHED if isinstance(subject.model, MCA) else MADE["categories"]
+    return replace(panel, notes=(placed, *panel.notes))
 
 
 def _functions(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:
@@ -312,8 +386,9 @@ def map_sections(model: Any, value: dict[str, Any]) -> list[Section]:
         pictures.append(eigenvalues.describe(model.eigenvalues_, title="Eigenvalues"))
         kept, negative = percent(model.goodness_.absolute), percent(model.negative_mass_)
         said.append(
-            f"The map keeps {kept} of the eigenvalues by modulus, Σ|λ|, of which the shares of its "
-            f"axes are; {negative} are negative before any correction."
+            f"The map shows {kept} of what the distances hold, which is the sum of all eigenvalues "
+            f"without their signs, Σ|λ|; before any correction {negative} of it is negative, and "
+            "negative eigenvalues make no axis."
         )
     pictures.append(shepard.describe(_pairs(model, D)))
     if len(D) <= PAGE.distances and np.all(np.isfinite(D)):

@@ -62,6 +62,9 @@ class PageLimits:
     levels: int = 60
     """Levels of a factor up to which its categories are placed on the axes."""
 
+    doubtful: int = 200
+    """Individuals with missing numbers up to which a map shows where they could lie as well."""
+
     linked: int = 2_000
     """Variables that pictures of any two axes can show."""
 

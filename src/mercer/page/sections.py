@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.missing import MISSING_LEVEL
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
@@ -69,7 +70,7 @@ def tables_of(
         yield _axes_sheet(subject, choices.get("horn"))
         yield _individuals_sheet(subject, rows)
         if subject.passive is not None:
-            yield _passive_sheet(subject.passive)
+            yield _passive_sheet(subject.passive, subject.one)
         for elements in subject.elements:
             yield _elements_sheet(elements)
 
@@ -119,10 +120,16 @@ def _use(column: Column, active: frozenset[str]) -> str:
 
 
 def _summary(column: Column, table: Table) -> list[Any]:
-    """Return how many values are missing, or were until they were imputed, and what there is."""
-    missing, values = _values(column)
-    put = int(table.imputed.get(column.name, np.zeros(0)).sum())
-    return [missing + put, f"{values}; {put} imputed" if put else values]
+    """Return how many values are missing, or were until they were imputed, and what was measured.
+
+    An imputed number may lie outside of the measured ones, and narrows their deviation.
+    """
+    put = table.imputed.get(column.name, np.zeros(len(column.values), bool))
+    missing, values = _values(replace(column, values=column.values[~put]))
+    count = int(put.sum())
+    is_level = column.role is Role.FACTOR and MISSING_LEVEL in column.levels
+    how = f'as a level "{MISSING_LEVEL}"' if is_level else "imputed"
+    return [missing + count, f"{values}; {count} {how}" if count else values]
 
 
 def _values(column: Column) -> tuple[int, str]:
@@ -166,7 +173,7 @@ def _axes_sheet(subject: Subject, horn: Choice | None) -> Value:
 def _individuals_sheet(subject: Subject, rows: Array) -> Value:
     """Return the first rows for readers without scripts; scripts rebuild the table whole."""
     axes = range(min(subject.axes, 3))
-    columns = [("individual", "text")]
+    columns = [(subject.one, "text")]
     columns += [(f"Dim {k + 1}", "number") for k in axes]
     has_cos2 = subject.distances is not None
     if has_cos2:
@@ -179,18 +186,21 @@ def _individuals_sheet(subject: Subject, rows: Array) -> Value:
     parts.append(np.column_stack([subject.contributions(k)[head] for k in axes]))
     numbers = np.column_stack(parts)
     cells = [[clean(subject.names[i]), *numbers[at]] for at, i in enumerate(head)]
-    return {**_sheet("individuals", "Individuals", columns, cells), "total": len(rows)}
+    return {
+        **_sheet("individuals", f"{subject.one.capitalize()}s", columns, cells),
+        "total": len(rows),
+    }
 
 
-def _passive_sheet(passive: Passive) -> Value:
+def _passive_sheet(passive: Passive, one: str) -> Value:
     axes = range(min(passive.coordinates.shape[1], 3))
-    columns = [("individual", "text"), *((f"Dim {k + 1}", "number") for k in axes)]
+    columns = [(one, "text"), *((f"Dim {k + 1}", "number") for k in axes)]
     numbers = passive.coordinates[:, axes]
     if passive.cos2 is not None:
         columns += [(f"cos2 {k + 1}", "share") for k in axes]
         numbers = np.column_stack([numbers, passive.cos2[:, axes]])
     cells = [[clean(name), *row] for name, row in zip(passive.names, numbers, strict=True)]
-    return _sheet("passive", "Supplementary individuals", columns, cells[: PAGE.supplementary])
+    return _sheet("passive", f"Supplementary {one}s", columns, cells[: PAGE.supplementary])
 
 
 def kind_of(measure: str) -> str:
@@ -237,8 +247,15 @@ class Section:
 
 def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
     """Return the value of a page that has no model."""
-    people: Value = {"count": 0, "rows": None, "names": [], "has_names": False, "coordinates": []}
-    people |= {"spreads": [], "weights": [], "distances": None, "colours": []}
+    people: Value = {
+        "one": "individual",
+        "count": 0,
+        "rows": None,
+        "names": [],
+        "has_names": False,
+        "coordinates": [],
+    }
+    people |= {"spreads": [], "weights": [], "distances": None, "imputed": None, "colours": []}
     return {
         "format": FORMAT,
         "title": clean(title),

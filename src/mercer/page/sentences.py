@@ -26,28 +26,31 @@ from mercer.settings import LEVEL
 NAMED = 5
 """Individuals named on each side of an axis."""
 
+PLANE = 2
+"""Axes of the map that is drawn first."""
+
 LEAST_P = 1e-16
 """The smallest p-value of χ² that is told as a number."""
 
 
 def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
     """Return the answer: what was done and why, which a page puts last, then what the axes show."""
-    one = "row" if isinstance(subject.model, CA) else "individual"
+    one, present = subject.one, int(np.sum(subject.weights > 0))
     if made is None:
-        done = f"{count_of(len(subject), one)}, {analysis(subject)}."
+        done = f"{count_of(present, one)}, {analysis(subject)}."
         alike = "" if subject.kernel is None else _likeness(subject.kernel)
         sentences = [f"{done} {alike}; {OTHERWISE}." if alike else done]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
         kernel = "" if is_said else f", {analysis(subject)}"
-        count = f"{count_of(len(subject), one)}{kernel}"
+        count = f"{count_of(present, one)}{kernel}"
         if subject.counted is not None:
             rows, people = count_of(len(subject), "row"), count_of(subject.counted, one)
             count = f"{rows}, which stand for {people}{kernel}"
         sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
-        return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
+        return [*sentences, f"All {one}s coincide: there is no inertia and there are no axes."]
     if subject.shares is not None:
         shown = percent(float(np.sum(subject.shares[:2])))
         which = "The map of the first two axes" if subject.axes > 1 else "The one axis"
@@ -57,7 +60,14 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     sentences += _association(subject)
     if made is not None:
         sentences += [clean(said, 600) for said in (made.parted, made.adds) if said]
-    return [*sentences, *dimension(subject, choices)[:1]]
+    sentences += dimension(subject, choices)[:1]
+    horn = choices.get("horn")
+    is_later = isinstance(horn, ParallelAnalysis) and horn.is_decided and horn.n_components <= PLANE
+    if made is not None and made.parted and is_later:
+        sentences.append(
+            "That test is of the size of axes: a small one can separate groups, as the one above."
+        )
+    return sentences
 
 
 def _association(subject: Subject) -> list[str]:
@@ -112,6 +122,26 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     if subject.shares is not None and count > 2:
         carried = f"; they carry {percent(float(np.sum(subject.shares[:count])))} of the inertia"
     return [f"{said}: {_chance(horn, count)}{carried}."]
+
+
+def rule_told(choice: Choice) -> str:
+    """Return what a rule found, or in plain words why it cannot be asked of these data.
+
+    >>> words = "not decided: points of type str have no columns to permute: the null. For other"
+    >>> rule_told(Choice("horn", 0, words, False))
+    'it cannot be asked here: strings have no columns to permute'
+    """
+    if choice.n_components or not choice.evidence.startswith(UNDECIDED):
+        return str(choice)
+    why = choice.evidence.removeprefix(UNDECIDED)
+    for advice in (": the null", ". Choose by", ". For other", ". Give"):
+        why = why.partition(advice)[0]
+    why = why.replace("points of type str ", "strings ")
+    return f"it cannot be asked here: {why}"
+
+
+UNDECIDED = "not decided: "
+"""How a choice begins that the data do not allow, before the advice for whoever asked for it."""
 
 
 def _chance(horn: ParallelAnalysis, count: int) -> str:
@@ -342,7 +372,7 @@ def _of_individuals(subject: Subject, k: int) -> str:
     uniform = 1.0 / max(int(np.sum(subject.weights > 0)), 1)
     shares, at = subject.contributions(k), subject.coordinates[:, k]
     found = _opposed(shares, at, subject.names, 2.0 * uniform)
-    return found or "No individual contributes more than twice its share."
+    return found or f"No {subject.one} contributes more than twice its share."
 
 
 def _of_table(subject: Subject, k: int) -> list[str]:
@@ -393,6 +423,9 @@ MADE = (
 )
 """What classes made from axes do not show."""
 
+NOTHING = 1e-4
+"""A mean below this share of the deviation of its column is told as 0."""
+
 FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
@@ -426,7 +459,7 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
     if axes < 3 or axes < subject.axes:
         which = f"the first {count_of(axes, 'axis')}"
-    who = one = "rows" if isinstance(subject.model, CA) else "individuals"
+    who = one = f"{subject.one}s"
     if subject.counted is not None:
         who = f"{count_of(int(found.sizes.sum()), 'individual')} in {count_of(len(subject), 'row')}"
     said = (
@@ -453,9 +486,14 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
         without.append(2)  # a row is an individual
     for at in without:
         named, rows = named[:at] + named[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
+    shown = {
+        "most typical": [found.members(c)[:MEMBERS] for c in range(1, found.count + 1)],
+        "farthest out": [found.remote(c)[:MEMBERS] for c in range(1, found.count + 1)],
+    }
     return {
         "colour": name_of_classes(subject),
         "sentences": [said, MADE],
+        "members": {how: [rows.tolist() for rows in each] for how, each in shown.items()},
         "sheet": {
             "id": "classes",
             "title": "Classes",
@@ -495,5 +533,7 @@ def _told(subject: Subject, found: Clusters) -> dict[int, str]:
         else:
             way = "high" if v > 0 else "low"
             tell = percent if are_shares and column in numbers else short
+            least = NOTHING * float(np.std(data[column]))  # a mean of 1e-6 says 0 of such a column
+            inside, overall = (0.0 if abs(x) < least else x for x in (inside, overall))
             said.append(f"{name} {way} ({tell(inside)}; all {tell(overall)})")
     return {c: "; ".join(said) or "nothing beyond chance" for c, said in told.items()}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.errors import NotDifferentiable
-from mercer.importance import Importance
 from mercer.page.safe_text import PAGE
 from mercer.page.sections import Picture, Section
 from mercer.pca.axis_points import PLACES, AxisPoints
@@ -16,7 +15,10 @@ from mercer.pca.slopes import axis_slopes
 from mercer.pictures.importance import axis_points, importance, rebuilt, slopes
 from mercer.pictures.spectra import parameter_path, parameter_words
 from mercer.pictures.stability import bootstrap, jackknife
-from mercer.stability import Bootstrap, Jackknife, ParameterPath
+
+if TYPE_CHECKING:  # a page of a fit has no use for these packages
+    from mercer.importance import Importance
+    from mercer.stability import Bootstrap, Jackknife, ParameterPath
 
 EXPLAINED = (
     "Individuals were drawn again with replacement, the axes found anew and the whole turned onto "

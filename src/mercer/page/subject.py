@@ -26,7 +26,9 @@ from mercer.errors import (
     ReadingWarning,
 )
 from mercer.estimator import require_fit
+from mercer.factorial import CA
 from mercer.kernels.tables import columns_read
+from mercer.page.imputed import Doubtful, doubtful_individuals
 from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
@@ -117,6 +119,19 @@ class Subject:
         counts = [c.values for c in columns if c.role is Role.NUMBER and c.name in active]
         totals = np.sum(np.asarray(counts, float), axis=0)
         return {name: x / np.where(totals > 0, totals, 1.0) for name, x in numbers.items()}
+
+    @property
+    def one(self) -> str:
+        """What an individual is called: a row of a table of counts, a point of a matrix."""
+        if isinstance(self.model, CA):
+            return "row"
+        is_of_pairs = getattr(self.model, "metric", None) == "precomputed"
+        return "point" if is_of_pairs or self.is_precomputed else "individual"
+
+    @cached_property
+    def doubtful(self) -> Doubtful | None:
+        """The individuals whose numbers were put in, and how far they could move."""
+        return doubtful_individuals(self.model, self.table, self.used)
 
     @property
     def axes(self) -> int:

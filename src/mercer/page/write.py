@@ -299,7 +299,7 @@ def following(value: Value) -> dict[str, Value]:
     """Return the pictures that show the axes which a reader chooses: of which map and side."""
     found: dict[str, Value] = {
         name: {"space": "curved" if name == "curved" else "straight"}
-        for name in ("plane-1-2", "circle", "curved")
+        for name in ("plane-1-2", "circle", "categories", "curved")
     }
     found["scree"] = {"space": "straight", "picks": True}
     for kind in CONTRIBUTIONS:
@@ -324,7 +324,7 @@ def _linking(value: Value) -> Linking:
     """Return whom the page lists, for the pictures that show the same elements."""
     people = value["individuals"]
     rows = range(len(people["names"])) if people["rows"] is None else people["rows"]
-    listed = {"individuals": (people["names"], rows)}
+    listed = {"individuals": (people["names"], rows), "imputed": (people["names"], rows)}
     tables = value["linked"] | ({"supplementary": value["passive"]} if value["passive"] else {})
     listed |= {of: (table["names"], range(len(table["names"]))) for of, table in tables.items()}
     return Linking(listed)

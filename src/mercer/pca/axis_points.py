@@ -18,7 +18,7 @@ from mercer.points import readings
 from mercer.preimages import PreImages, preimage
 from mercer.progress import Progress
 from mercer.reading import Individuals
-from mercer.reading.axis_values import correlations
+from mercer.reading.contributions_and_v_tests import correlations
 from mercer.settings import first_axes, spelled
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")

@@ -17,14 +17,12 @@ from scipy import sparse
 from mercer.check import EPSILON, Array, chunks, refuse_non_finite
 from mercer.errors import InvalidInput
 from mercer.estimator import CHUNK, pieces
+from mercer.operators import ENTRY_ROUNDING
 from mercer.points import over_parts
 from mercer.progress import Progress
 from mercer.spectrum import Spectrum, signs
 
 T = TypeVar("T")
-
-ENTRY_ROUNDING = 4.0 * EPSILON
-"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 DRIFT = 1e-13
 """A mean of centred values below this share of their deviation need not be subtracted."""

@@ -34,7 +34,7 @@ from mercer.points import (
 from mercer.preimages import Sections, preimage
 from mercer.progress import Progress
 from mercer.spectrum import Spectrum
-from mercer.spectrum.values import positive_base
+from mercer.spectrum.axes_and_signs import positive_base
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Coordinates whose squares are doubles."""

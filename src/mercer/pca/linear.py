@@ -35,8 +35,8 @@ from mercer.estimator import (
     stay_there,
     weights_of,
 )
+from mercer.operators import ENTRY_ROUNDING
 from mercer.pca.centred_tables import (
-    ENTRY_ROUNDING,
     ByLoadings,
     CentredTable,
     DenseTable,

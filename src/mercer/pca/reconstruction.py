@@ -14,7 +14,7 @@ from mercer.display import Shown, clean, listing, percent
 from mercer.pca.axis_points import TOLD, axes_of, led_back
 from mercer.points import take
 from mercer.progress import Progress
-from mercer.reading.axis_values import correlations
+from mercer.reading.contributions_and_v_tests import correlations
 from mercer.settings import RandomState, seed_of, spelled, whole
 
 MOST_INDIVIDUALS = 300

@@ -18,7 +18,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.features import coordinates, how_wide
 from mercer.points import Rows, read_only, readings
-from mercer.reading.axis_values import correlations
+from mercer.reading.contributions_and_v_tests import correlations
 from mercer.settings import first_axes, spelled
 
 

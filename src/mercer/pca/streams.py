@@ -29,7 +29,7 @@ from mercer.reading import Readable
 from mercer.settings import RandomState, machine_bytes, readable, seed_of
 from mercer.spectrum import Spectrum
 from mercer.spectrum.approximate import landmarks_for, of_covariances
-from mercer.spectrum.values import is_real_table
+from mercer.spectrum.axes_and_signs import is_real_table
 
 COPIES = 6
 """Square matrices of the columns that a batch is taken in with."""

@@ -15,6 +15,7 @@ that carry the `Ids` of the same individuals or variables.
 
 from typing import TYPE_CHECKING
 
+from mercer.pictures.categories import categories as categories
 from mercer.pictures.circle import biplot as biplot
 from mercer.pictures.circle import contributions as contributions
 from mercer.pictures.circle import variables as variables

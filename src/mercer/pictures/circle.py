@@ -205,6 +205,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     rows: Any = None,
     least: Mapping[str, float] | None = None,
     most: int = LIMITS.map_arrows,
+    most_points: int = LIMITS.map_categories,
     title: str = "Biplot",
 ) -> Panel:
     """Individuals and what places them on one plane: variables, categories, columns of counts.
@@ -213,7 +214,8 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     members, and rows and columns of counts in the same unit (the symmetric map). Arrows are the
     correlations of variables, read by their directions and relative lengths, all multiplied by one
     number that a note states. ``values`` are a fitted model, or its individuals with its variables
-    as ``of``. At most ``most`` arrows are drawn, those that the plane shows best.
+    as ``of``. At most ``most`` arrows and ``most_points`` categories or columns are drawn, those
+    that the plane shows best.
 
     >>> from mercer import MCA, PCA, datasets
     >>> model = PCA(standardize=True).fit(datasets.decathlon())
@@ -251,7 +253,7 @@ def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which i
     reach = float(np.hypot(*Plane.of(read, axes).xy.T).max(initial=0.0))
     factor = _factor(of, axes, most, reach)
     for elements in of:
-        marks += _placed(elements, axes, factor, most)
+        marks += _placed(elements, axes, factor, most if elements.are_arrows else most_points)
     if any(isinstance(mark, Arrows) for mark in marks):
         notes.insert(0, f"Arrows are correlations multiplied by {factor:.3g}.")
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
@@ -311,7 +313,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
         )
         yield replace(_at_tips(x, y, ids, VIOLET), most=most)
         return
-    rows = elements.rank(k, LIMITS.map_categories)
+    rows = elements.rank(k, most)
     x, y = elements.coordinates[rows][:, k].T
     ids = ids_of(names, rows, elements.of)
     marker: Any = "triangle" if elements.of == "columns" else "diamond"
@@ -319,7 +321,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
     name = elements.of if len(rows) else None
     yield Markers(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
     inks = (str(look["colour"]),) * len(rows)
-    named = Labels(x, y, ids.names, inks, size=8.5, most=LIMITS.map_categories, ids=ids)
+    named = Labels(x, y, ids.names, inks, size=8.5, most=most, ids=ids)
     yield replace(named, is_bold=True, covers=True)
 
 

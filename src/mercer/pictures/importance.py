@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.check import Array
 from mercer.display import percent, short
 from mercer.errors import InvalidInput
-from mercer.importance import Importance
 from mercer.pca.axis_points import PLACES, AxisPoints
 from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import AxisSlopes
@@ -34,6 +33,9 @@ from mercer.pictures.scene import (
     span_of,
 )
 from mercer.settings import LEVEL, whole
+
+if TYPE_CHECKING:  # a page of a fit has no use for the package
+    from mercer.importance import Importance
 
 VARIABLES, STANDS = 4, 16
 """Variables whose arrows are drawn, and individuals at which they are."""
@@ -142,6 +144,7 @@ def _drawn(at: Array, steps: Array, colour: str, name: str) -> Lines:
 def importance(values: Importance, *, most: int = LIMITS.bars) -> Panel:
     """The importance of variables with its error, and the p-value beside each name.
 
+    >>> from mercer.importance import Importance
     >>> found = Importance(
     ...     ("a", "b"), 2, 0.5, np.array([[0.2, 0.3], [0.4, 0.5]]), np.zeros((2, 2)),
     ...     np.array([0.01, 0.6]), 0)

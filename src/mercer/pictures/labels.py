@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.pictures.label_room import GAP, Placed, Room, Tried
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Labels, Markers, Panel
 
@@ -17,13 +17,10 @@ WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}
 HEIGHT = 1.2
 """The height of a line in sizes of its font."""
 
-GAP = 4.5
-"""Typographic points between a point and its label."""
-
 REACH = (1.0, 2.2, 3.6)
 """How many gaps away a label may stand, nearest first."""
 
-FAR = (5.0, 7.0, 9.5, 12.5, 16.0, 20.0)
+FAR = (5.0, 7.0, 9.5, 12.5, 16.0, 20.0, 25.0, 31.0)
 """How many gaps away a label may stand at the end of a line, nearest first."""
 
 WAYS = (0.0, 1.0, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, 0.12, 0.88, 1.12, 1.88, 0.38, 0.62, 1.38, 1.62)
@@ -32,26 +29,11 @@ WAYS = (0.0, 1.0, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, 0.12, 0.88, 1.12, 1.88, 0.38
 ALWAYS = 5
 """Names, the most important ones, that stand upon points rather than nowhere."""
 
+LONG = 21.0
+"""How many gaps long, stems counted, lines of the first names are before they stand upon points."""
+
 SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 """Right, left, above, below, then the corners."""
-
-
-Rectangle: TypeAlias = tuple[float, float, float, float]
-"""Left, bottom, right, top."""
-
-
-class Placed(NamedTuple):
-    """A label that found a place: its number, and its centre in points from the lower left.
-
-    A line leads from its point to one that stands further away: where it begins and ends.
-    """
-
-    number: int
-    x: float
-    y: float
-    width: float
-    height: float
-    line: Rectangle | None = None
 
 
 FEWEST_LETTERS = 4
@@ -111,8 +93,11 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
     taken: tuple[Placed, ...] = (),
     stems: Array | None = None,
     covers: bool = False,
+    rivals: Array | None = None,
 ) -> tuple[Placed, ...]:
     """Return the labels that fit into a box without covering a point or one another.
+
+    Long texts are cut, unless there is room for all of one where all others stand.
 
     Parameters
     ----------
@@ -127,8 +112,11 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
     stems : array with four columns, optional
         Lines that labels do not cross: where they begin, and where they end.
     covers : bool
-        Whether a label may stand further away, at the end of a line, and the first few upon points
-        where there is no other place.
+        Whether every label may stand further away, at the end of a line, as the first few may, and
+        these upon points where there is no other place.
+    rivals : array with two columns, optional
+        Points, own ones among them, that a reader could take a name for. One that ``covers`` is
+        clearly nearer to its own than to any other, or has a line; others are where they can.
 
     Examples
     --------
@@ -136,154 +124,60 @@ def place_labels(  # noqa: PLR0913  (keywords with defaults, none of which impli
     >>> [p.number for p in place_labels(here, ("first", "second"), here, (100.0, 100.0))]
     [0, 1]
     """
-    room = _Room(box, list(taken), obstacles, np.zeros((0, 4)) if stems is None else stems)
+    nowhere = np.zeros((0, 4))
+    of_others = np.zeros((0, 2)) if rivals is None else rivals
+    stems = nowhere if stems is None else stems
+    room = Room(box, list(taken), obstacles, stems, of_others)
     found: list[Placed] = []
-    for i, text in enumerate(texts):
+    for i, text in enumerate(map(cut, texts)):
         w, h = width_of(text, size, is_bold=is_bold), HEIGHT * size
-        near = _Tried(_candidates(anchors[i], w, h, centre), w, h)
-        place = near.first(i, room.is_free(near))
+        near = Tried(_candidates(anchors[i], w, h, centre), w, h, anchors[i])
+        is_own = room.is_nearest(near)
+        is_free = room.is_free(near)
+        place = near.first(i, is_free & is_own)
+        if place is None and not covers:
+            place = near.first(i, is_free)
+        if place is None and (covers or len(found) < ALWAYS):
+            far = Tried(_away(anchors[i], w, h, centre), w, h, anchors[i], is_led=True)
+            is_open = room.is_apart(far) & room.is_alone(far)
+            is_clear = is_open & room.is_clear(far)
+            cost = room.cost(far)
+            is_upon = len(found) < ALWAYS
+            place = far.first(i, is_clear & room.is_off_stems(far) & (cost <= LONG), cost)
         if place is None and covers:
-            far = _Tried(_away(anchors[i], w, h), w, h, anchors[i])
-            place = far.first(i, room.is_free(far))
-            if place is None and len(found) < ALWAYS:
-                is_apart = room.is_apart(near)
+            if is_upon:
+                is_apart = room.is_apart(near) & is_own
                 place = near.first(i, is_apart & room.is_clear(near)) or near.first(i, is_apart)
+            place = place or far.first(i, is_clear & room.is_off_stems(far), cost)
+            if place is None and is_upon:
+                place = far.first(i, is_clear, cost) or far.first(i, is_open, cost)
         if place is not None:
-            room.taken.append(place)
-            found.append(place)
+            found.append(place._replace(text=text))
+            room.taken.append(found[-1])
+    for k, place in enumerate(found):
+        text = cut(texts[place.number], LIMITS.long_letters)
+        if len(text) <= len(place.text) or place.line is not None:
+            continue
+        w, at = width_of(text, size, is_bold=is_bold), anchors[place.number]
+        room.taken.remove(place)
+        near = Tried(_candidates(at, w, place.height, centre), w, place.height, at)
+        is_free = room.is_free(near)
+        longer = near.first(place.number, is_free & room.is_nearest(near))
+        if longer is None and not covers:
+            longer = near.first(place.number, is_free)
+        found[k] = place if longer is None else longer._replace(text=text)
+        room.taken.append(found[k])
     return tuple(found)
 
 
-class _Tried(NamedTuple):
-    """Places for one label, best first: their centres, and its point where lines lead to it."""
-
-    centres: Array
-    width: float
-    height: float
-    anchor: Array | None = None
-
-    @property
-    def rectangles(self) -> Array:
-        half = np.array([self.width / 2, self.height / 2])
-        return np.hstack([self.centres - half, self.centres + half])
-
-    @property
-    def lines(self) -> Array:
-        """The lines from the point to the nearest place of the edge of each label."""
-        if self.anchor is None:
-            return np.zeros((0, 4))
-        low, high = np.split(self.rectangles, 2, axis=1)
-        begins = np.broadcast_to(self.anchor, low.shape)
-        return np.hstack([begins, np.clip(begins, low, high)])
-
-    def first(self, number: int, is_fit: Array) -> Placed | None:
-        """Return the first place of those that fit."""
-        if not is_fit.any():
-            return None
-        best = int(np.argmax(is_fit))
-        x, y = self.centres[best].tolist()
-        line = None if self.anchor is None else tuple(self.lines[best].tolist())
-        return Placed(number, x, y, self.width, self.height, line)
-
-
-class _Room(NamedTuple):
-    """The places that a panel has taken: labels, points and lines, asked for all at once."""
-
-    box: tuple[float, float]
-    taken: list[Placed]
-    obstacles: Array
-    stems: Array
-
-    def is_apart(self, tried: _Tried) -> Array:
-        """Whether a label is in the box, and away from all others and their lines."""
-        r = tried.rectangles
-        others = np.array([rectangle_of(other) for other in self.taken]).reshape(-1, 4)
-        led = [other.line for other in self.taken if other.line is not None]
-        lines = np.array(led).reshape(-1, 4)
-        is_outside = (r[:, :2] < 0).any(axis=1) | (r[:, 2:] > np.array(self.box)).any(axis=1)
-        low, high = r[:, None, :2], r[:, None, 2:]
-        overlaps: Array = np.all((low < others[:, 2:]) & (others[:, :2] < high), axis=2)
-        is_over = overlaps.any(axis=1) | _meets(lines, r).any(axis=1)
-        apart: Array = np.logical_not(is_outside | is_over)
-        if tried.anchor is not None:
-            own = tried.lines
-            apart &= ~_meets(own, others).any(axis=0)
-            apart &= ~_cross(own[:, None], lines[None]).any(axis=1)
-        return apart
-
-    def is_clear(self, tried: _Tried) -> Array:
-        """Whether a label is away from all points."""
-        edge = 2.0  # half a marker
-        low, high = np.split(tried.rectangles, 2, axis=1)
-        low, high = low - edge, high + edge
-        at = self.obstacles
-        at = at[((at > low.min(axis=0)) & (at < high.max(axis=0))).all(axis=1)]
-        covered = np.ones((len(low), len(at)), bool)
-        for k in range(2):
-            covered &= (at[:, k] > low[:, k, None]) & (at[:, k] < high[:, k, None])
-        clear: Array = np.logical_not(covered.any(axis=1))
-        return clear
-
-    def is_free(self, tried: _Tried) -> Array:
-        """Whether a label is away from all others, all points and stems."""
-        is_clear = self.is_apart(tried) & self.is_clear(tried)
-        free: Array = is_clear & ~_meets(self.stems, tried.rectangles).any(axis=1)
-        return free
-
-
-def _away(anchor: Array, w: float, h: float) -> Array:
-    """Return places further away from a point, all around, nearest first."""
+def _away(anchor: Array, w: float, h: float, centre: Array | None) -> Array:
+    """Return places further away from a point, all around, nearest first, and outward first."""
     turns = np.pi * np.array(WAYS)
     around = np.column_stack([np.cos(turns), np.sin(turns)])
+    if centre is not None:
+        around = around[np.argsort(-np.round(around @ (anchor - centre), 9), kind="stable")]
     rings = [anchor + around * (np.array([w / 2, h / 2]) + reach * GAP) for reach in FAR]
     return np.vstack(rings)
-
-
-def _meets(lines: Array, rectangles: Array) -> Array:
-    """Whether segments, in columns, meet rectangles, in rows (Liang and Barsky).
-
-    >>> two = np.array([[1.0, 0.0, 2.0, 1.5], [3.0, 0.0, 4.0, 1.0]])
-    >>> _meets(np.array([[0.0, 0.0, 4.0, 4.0]]), two).tolist()
-    [[True], [False]]
-    """
-    begins, ways = lines[:, :2], lines[:, 2:] - lines[:, :2]
-    low, high = rectangles[:, None, :2], rectangles[:, None, 2:]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        one, other = (low - begins) / ways, (high - begins) / ways
-    still, inside = ways == 0, (begins > low) & (begins < high)
-    first = np.where(still, np.where(inside, -np.inf, np.inf), np.minimum(one, other))
-    last = np.where(still, np.where(inside, np.inf, -np.inf), np.maximum(one, other))
-    meets: Array = np.maximum(first.max(axis=2), 0.0) < np.minimum(last.min(axis=2), 1.0)
-    return meets
-
-
-def _cross(one: Array, other: Array) -> Array:
-    """Whether two segments cross, pair by pair; those that lead from one point do not.
-
-    >>> flat, rising = np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 0.0, 2.0, 2.0])
-    >>> bool(_cross(rising, flat)), bool(_cross(rising, np.array([0.0, 0.0, 2.0, 0.0])))
-    (True, False)
-    """
-
-    def side(line: Array, at: Array) -> Array:
-        way, off = line[..., 2:] - line[..., :2], at - line[..., :2]
-        turn: Array = np.sign(way[..., 0] * off[..., 1] - way[..., 1] * off[..., 0])
-        return turn
-
-    is_parted = side(one, other[..., :2]) != side(one, other[..., 2:])
-    is_parting = side(other, one[..., :2]) != side(other, one[..., 2:])
-    crosses: Array = is_parted & is_parting & (one[..., :2] != other[..., :2]).any(axis=-1)
-    return crosses
-
-
-def rectangle_of(place: Placed) -> Rectangle:
-    """Return the room that a label takes."""
-    return (
-        place.x - place.width / 2,
-        place.y - place.height / 2,
-        place.x + place.width / 2,
-        place.y + place.height / 2,
-    )
 
 
 def _candidates(anchor: Array, w: float, h: float, centre: Array | None) -> Array:
@@ -316,8 +210,13 @@ def placements(
         return _in_box(px, py, x, y, box)
 
     marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
-    solid = [at(m.x, m.y) for m in panel.marks if isinstance(m, Markers | Arrows)]
-    busy = np.vstack([*solid, np.zeros((0, 2))])
+    solid = [mark for mark in panel.marks if isinstance(mark, Markers | Arrows)]
+    kinds = {mark.ids.of for mark in marks if mark.covers and mark.ids is not None}
+    few = [m for m in solid if isinstance(m, Arrows) or (m.ids is not None and m.ids.of in kinds)]
+    busy, ends = (
+        np.vstack([*(at(m.x, m.y) for m in some), np.zeros((0, 2))]) for some in (solid, few)
+    )
+    ends = ends[np.isfinite(ends).all(axis=1)]
     origin = at(np.zeros(1), np.zeros(1))[0]
     tips = np.vstack(
         [*(at(m.x, m.y) for m in panel.marks if isinstance(m, Arrows)), np.zeros((0, 2))]
@@ -330,7 +229,7 @@ def placements(
         seen = _seen(anchors, box)[: mark.most]
         here = place_labels(
             anchors[seen],
-            tuple(cut(mark.texts[i]) for i in seen),
+            tuple(mark.texts[i] for i in seen),
             busy,
             box,
             size=mark.size,
@@ -339,6 +238,7 @@ def placements(
             taken=tuple(taken),
             stems=stems,
             covers=mark.covers,
+            rivals=ends if mark.covers else busy[np.isfinite(busy).all(axis=1)],
         )
         taken += here
         found += [(mark, p._replace(number=seen[p.number])) for p in here]
@@ -385,6 +285,7 @@ def names_left_out(
     said = "1 name has no room" if count == 1 else f"{count} names have no room" if count else ""
     w, h = width_of(said, SMALL) + SMALL, 1.5 * SMALL
     places = [(box[0] - w / 2, h / 2), (w / 2, h / 2), (box[0] - w / 2, box[1] - h / 2)]
-    corners = _Tried(np.array(places), w, h)
-    room = _Room(box, [place for _, place in found], np.zeros((0, 2)), np.zeros((0, 4)))
+    corners = Tried(np.array(places), w, h, np.zeros(2))
+    no_points = np.zeros((0, 2))
+    room = Room(box, [place for _, place in found], no_points, np.zeros((0, 4)), no_points)
     return said, corners.first(0, room.is_apart(corners)) or Placed(0, *places[0], w, h)

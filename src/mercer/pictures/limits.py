@@ -19,6 +19,10 @@ class Limits:
     all_named: int = 30
     """Individuals of a page up to which all are named, where there is room."""
 
+    few: int = 100
+    """Individuals of a page up to which those are named that contribute most; of more, two of each
+    group, which tell the groups apart."""
+
     points: int = 10_000
     """Individuals drawn one by one; of more, the density and a sample are shown."""
 
@@ -27,6 +31,9 @@ class Limits:
 
     cells: int = 120
     """Cells of a density on each side."""
+
+    levels: int = 14
+    """Steps of a scale between which contours have lines."""
 
     shapes: int = 2_000
     """Points drawn as shapes of an SVG; more become one image in it, which is smaller."""
@@ -39,6 +46,9 @@ class Limits:
 
     map_categories: int = 25
     """Categories, or columns of counts, drawn among individuals."""
+
+    crowded_categories: int = 12
+    """Categories that stand among the individuals of a page; of more, these, and all beside."""
 
     outlined: int = 12
     """Groups up to which each has an outline."""
@@ -68,7 +78,10 @@ class Limits:
     """The ratio of ranges beyond which axes of one unit would flatten a plane to a line."""
 
     letters: int = 24
-    """Letters of a name beside a point; longer ones are cut."""
+    """Letters of a name beside a point; longer ones are cut where there is no room for more."""
+
+    long_letters: int = 48
+    """Letters of a name beside a point where there is."""
 
     legend: int = 24
     """Groups that the legend of a page lists."""

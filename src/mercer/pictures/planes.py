@@ -31,9 +31,6 @@ from mercer.settings import CONFIDENCE
 NOWHERE = 1e-9
 """A distance to the axes below this share of the largest to the barycentre is none."""
 
-TOLD = 5
-"""Outliers that a note names with the reason."""
-
 NAMED = 40
 """Ellipses that could not be drawn are named up to so many letters each."""
 
@@ -435,7 +432,7 @@ def outliers(
     marks.append(Markers(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
     inks = (INK,) * len(apart)
     marks.append(Labels(x, y, ids.names, inks, most=labels, ids=ids))
-    said = told_outliers(found)
+    said = found.told(are_ringed=True)
     return Panel(
         tuple(marks),
         Axis("distance to the barycentre", span_of(at[:, 0], np.zeros(1))),
@@ -443,18 +440,3 @@ def outliers(
         title=title,
         notes=(said,),
     )
-
-
-def told_outliers(found: Outliers, *, are_ringed: bool = True) -> str:
-    """Return who stands apart and why, or that nobody does, with the rate of the rule.
-
-    ``are_ringed`` is whether the sentence stands below the picture that rings them.
-    """
-    rate = f"this rule names somebody in {100 * found.level:g} % of normal tables without outliers"
-    names = found.individuals.labels[found.rows]
-    if not len(names):
-        return f"No individual stands apart: none is farther out than chance allows ({rate})."
-    why = [f"{str(n)[:NAMED]} ({r})" for n, r in zip(names, found.reasons, strict=True)]
-    more = f" and {len(why) - TOLD} more" if len(why) > TOLD else ""
-    start = "Ringed, farther" if are_ringed else "Farther"
-    return f"{start} out than chance allows ({rate}): {', '.join(why[:TOLD])}{more}."

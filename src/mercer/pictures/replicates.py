@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mercer.check import Array
-from mercer.networks.needed_replicates import MOST_REPLICATES, Needed
-from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
 from mercer.pictures.heat_maps import seriate
 from mercer.pictures.models import percent
@@ -26,6 +26,10 @@ from mercer.pictures.scene import (
     logarithmic,
     span_of,
 )
+
+if TYPE_CHECKING:  # a page of a fit has no use for the package
+    from mercer.networks.needed_replicates import Needed
+    from mercer.networks.study import ReplicateStudy
 
 FURTHEST = 3
 """Continued curves are drawn up to this multiple of the replicates at hand."""
@@ -242,6 +246,8 @@ def _named(pair: tuple[str, str]) -> str:
 
 
 def _top(study: ReplicateStudy, answers: list[Needed]) -> float:
+    from mercer.networks.needed_replicates import MOST_REPLICATES
+
     numbers = [n for a in answers for n in (a.number, a.high, a.low) if n is not None]
     return float(
         min(max([2 * min(study.replicates), *numbers]), MOST_REPLICATES, 20 * min(study.replicates))

@@ -27,6 +27,7 @@ Linked = Literal[
     "categories",
     "supplementary categories",
     "columns",
+    "imputed",
 ]
 
 INCH = 72.0

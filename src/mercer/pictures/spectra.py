@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,9 @@ from mercer.pictures.scene import (
     span_of,
 )
 from mercer.settings import number, whole
-from mercer.stability import ParameterPath
+
+if TYPE_CHECKING:  # a page of a fit has no use for the package
+    from mercer.stability import ParameterPath
 
 ABOVE, HALF_LINE = 0.025, 0.02
 """How far the middle of a number stands above a bar, and half its height, of the picture's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Markers, Panel, span_of
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE, whole
-from mercer.stability import Bootstrap, Jackknife
+
+if TYPE_CHECKING:  # a page of a fit has no use for the package
+    from mercer.stability import Bootstrap, Jackknife
 
 LISTED = 5
 
@@ -57,6 +59,8 @@ def bootstrap(  # noqa: PLR0913  (what to show is an argument each, none of whic
     >>> bootstrap.describe(found).notes[0]
     'Ellipses cover where an individual lies on the axes of the population, 95 % of the time.'
     """
+    from mercer.stability import Bootstrap
+
     if isinstance(values, Bootstrap):
         read = as_individuals(values.coordinates, values.names)
         axes = choose_axes(axes, read.coordinates.shape[1])

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.pictures.colours import INK, Scale, rgb_of
 from mercer.pictures.labels import cut, width_of
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     Axis,
     Band,
@@ -24,9 +25,6 @@ from mercer.pictures.scene import (
 
 DASHES = {"solid": "", "dashed": "6 4", "dotted": "2 3"}
 """Pixels of dashes and gaps."""
-
-LEVELS = 14
-"""Steps of a scale between which contours have lines."""
 
 CORNERS = {
     "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
@@ -149,7 +147,7 @@ def level_lines(us: Array, vs: Array, scale: Scale) -> Iterator[str]:
     around = ((0, 0), (0, 1), (1, 1), (1, 0))
     n, m = z.shape
     at = [z[a : n - 1 + a, b : m - 1 + b] for a, b in around]
-    for level in np.linspace(low, high, LEVELS + 1)[1:-1]:
+    for level in np.linspace(low, high, LIMITS.levels + 1)[1:-1]:
         above = [corner >= level for corner in at]
         mixed = ~(above[0] & above[1] & above[2] & above[3]) & (
             above[0] | above[1] | above[2] | above[3]

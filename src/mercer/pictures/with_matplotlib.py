@@ -35,7 +35,6 @@ from mercer.pictures.scene import (
 
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
 DASHES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
-LEVELS = 14
 FORMATS = (".png", ".svg", ".pdf")
 PLAIN = (-4, 8)
 """Powers of ten between which ticks are written out."""
@@ -348,7 +347,7 @@ def _field(mark: Field, ax: Any, order: float) -> Any:
     low, high = mark.scale.limits
     look = {"cmap": _colourmap(mark.scale), "zorder": order - 1.0}
     if mark.kind == "contour":
-        levels = np.linspace(low, high, LEVELS + 1)
+        levels = np.linspace(low, high, LIMITS.levels + 1)
         artist = ax.contourf(mark.x, mark.y, mark.scale.values, levels, **look)
         lines = ax.contour(mark.x, mark.y, mark.scale.values, levels, colors="#00000040")
         lines.set(linewidths=0.5, zorder=order - 0.9)
@@ -437,7 +436,7 @@ def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None
             told.set_in_layout(False)
         for mark, place in found:
             x, y = _frame_to_data(place.x, place.y, ax)
-            colour, text = legible(mark.colours[place.number]), cut(mark.texts[place.number])
+            colour, text = legible(mark.colours[place.number]), place.text
             ax.text(
                 x,
                 y,

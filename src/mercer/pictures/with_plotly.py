@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.errors import extra
 from mercer.pictures.colours import GREY, PALE, QUIET, legible
-from mercer.pictures.labels import SMALL, cut, names_left_out, placements
+from mercer.pictures.labels import SMALL, names_left_out, placements
 from mercer.pictures.scene import INCH, PIXELS, Axis, Labels, Panel, Rule, Sheet, equal_axes
 from mercer.pictures.traces import TRACES, Trace, line, safe
 
@@ -209,7 +209,7 @@ class _Cell:
                 led |= {"ax": pixel * (place.x - at[0]), "ay": -pixel * (place.y - at[1])}
             words.append(
                 {
-                    "text": safe(cut(mark.texts[place.number])),
+                    "text": safe(place.text),
                     **self._at(*at, x, y),
                     **led,
                     "font": {"size": mark.size * pixel, "color": ink},

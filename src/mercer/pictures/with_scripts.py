@@ -22,7 +22,8 @@ from mercer.pictures.colours import (
     ZERO,
     Scale,
 )
-from mercer.pictures.labels import ALWAYS, FAR, GAP, REACH, SIDES, WAYS
+from mercer.pictures.label_room import APART, CLEARLY, CROSSED, GAP, PASSES
+from mercer.pictures.labels import ALWAYS, FAR, LONG, REACH, SIDES, WAYS
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
 from mercer.settings import CONFIDENCE
@@ -37,7 +38,13 @@ LOOK: dict[str, Any] = {
     "far": FAR,
     "ways": WAYS,
     "always": ALWAYS,
+    "clearly": CLEARLY,
+    "apart": APART,
+    "passes": PASSES,
+    "crossed": CROSSED,
+    "long": LONG,
     "letters": LIMITS.letters,
+    "long_letters": LIMITS.long_letters,
     "legend": LIMITS.legend,
     "outlined": LIMITS.outlined,
     "elliptic": ELLIPTIC,

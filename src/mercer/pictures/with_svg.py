@@ -259,7 +259,7 @@ class _Frame:
             yield shapes.text(words, *at, text_anchor="middle", font_size=SMALL / unit, fill=QUIET)
         for mark, place in found:
             colour = legible(mark.colours[place.number])
-            text, size = cut(mark.texts[place.number]), mark.size / unit
+            text, size = place.text, mark.size / unit
             x, y = left + place.x / unit, top + height - place.y / unit + 0.35 * size
             look: dict[str, Any] = {"font_size": size, "fill": colour}
             if mark.is_bold:

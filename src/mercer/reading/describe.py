@@ -22,7 +22,7 @@ from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.points import Rows
 from mercer.progress import Progress, follow_work
-from mercer.reading.axis_values import Categories
+from mercer.reading.contributions_and_v_tests import Categories
 from mercer.reading.links import AxesDescription, AxisDescription, Link, Scores, Space, notes_on
 from mercer.resampling import CORRECTIONS, Resampling, adjusted_p_values, by_permutation
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled, whole

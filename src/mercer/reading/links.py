@@ -14,7 +14,7 @@ from mercer.data.frames import as_frame
 from mercer.display import Shown, clean, column_name, listing, percent, short
 from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
-from mercer.reading.axis_values import Categories, correlations, scatters
+from mercer.reading.contributions_and_v_tests import Categories, correlations, scatters
 
 CLOSE = 0.5
 """Variables whose correlation with an axis is at least this describe it."""
@@ -411,7 +411,7 @@ class Scores:
         total = float(np.sum(ratios)) / float(w.sum())
         return len(axes) / total if total > 0 else 0.0
 
-    def correlations(self, values: Array, known: Array) -> Array:
+    def correlations(self, values: Array, known: Array | slice) -> Array:
         """Return the correlations of columns, over the individuals whose values are known."""
         weights = self.weights[known]
         r, _ = correlations(values[known], self.coordinates[known], weights / weights.sum())

@@ -24,7 +24,7 @@ from mercer.errors import (
 from mercer.estimator import column_names, require_fit
 from mercer.kernels.base import Kernel
 from mercer.points import read_only
-from mercer.reading.axis_values import (
+from mercer.reading.contributions_and_v_tests import (
     Categories,
     Individuals,
     Supplementary,

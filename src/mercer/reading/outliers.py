@@ -12,9 +12,9 @@ from scipy.special import betainc, gammaincc
 
 from mercer.check import Array
 from mercer.data.frames import as_frame
-from mercer.display import Shown, first_names
+from mercer.display import Shown, first_names, listing, percent
 from mercer.points import read_only
-from mercer.reading.axis_values import Individuals
+from mercer.reading.contributions_and_v_tests import Individuals
 
 NOTHING = 1e-6
 """A share of the mean distance to the barycentre below which axes leave nothing out."""
@@ -25,6 +25,37 @@ WIDER = (1.3, 2.0)
 So few of 1 000 normal clouds with axes of random inertia have a distance beyond level 0.05: of 30
 individuals on 4 axes 4.8 %, 60 on 6 3.4 %, 200 on 10 3.5 %; of 15 on 3, 10 %.
 """
+
+
+ALONE, TIMES = 1 / 3, 6.0
+"""The contribution of one individual from which on it makes an axis, and in terms of the mean."""
+
+FEWEST_ROWS, PLANE = 10, 2
+"""Individuals from which on one can be told from chance, and axes of which makers are told."""
+
+TOLD, LONGEST = 5, 40
+"""Individuals that a sentence names, and characters of a name."""
+
+
+def makers_of(contributions: Array, count: int) -> list[tuple[int, int]]:
+    """Return who makes one of the first two axes alone, as rows and axes counted from 0.
+
+    That is a matter of the map, whether or not chance makes such individuals: an axis that one
+    makes is another one without it. ``count`` individuals have a weight.
+
+    >>> shares = np.full((20, 2), 1 / 20)
+    >>> shares[:, 1] = np.r_[0.43, np.full(19, 0.03)]
+    >>> makers_of(shares, 20)
+    [(0, 1)]
+    """
+    if count < FEWEST_ROWS:
+        return []
+    first = contributions[:, :PLANE]
+    return [
+        (int(row), k)
+        for k, row in enumerate(np.argmax(first, axis=0))
+        if first[row, k] >= max(ALONE, TIMES / count)
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +142,53 @@ class Outliers(Shown):
     def rows(self) -> Array:
         order = np.argsort(self.p_values, kind="stable")
         return read_only(order[self.p_values[order] <= self.level])
+
+    @cached_property
+    def makers(self) -> list[tuple[int, int]]:
+        """Who makes one of the first two axes alone, as rows and axes counted from 0."""
+        return makers_of(self.contributions, self._active)
+
+    @property
+    def _active(self) -> int:
+        """How many individuals have a weight."""
+        return int(np.sum(self.individuals.weights > 0))
+
+    def told(self, *, one: str = "individual", are_ringed: bool = False) -> str:
+        """Say who stands apart and why, or that nobody does, with the rate of the rule.
+
+        Who makes an axis and is no farther out than chance allows is named too. ``one`` is what a
+        row is called, and ``are_ringed`` whether the sentence stands below a picture of them.
+        """
+        rate = (
+            f"this rule names somebody in {100 * self.level:g} % of normal tables without outliers"
+        )
+        apart = [f"{self._name(i)} ({why})" for i, why in zip(self.rows, self.reasons, strict=True)]
+        others = [(i, k) for i, k in self.makers if i not in self.rows]
+        if apart:
+            more = f" and {len(apart) - TOLD} more" if len(apart) > TOLD else ""
+            start = "Ringed, farther" if are_ringed else "Farther"
+            said = f"{start} out than chance allows ({rate}): {', '.join(apart[:TOLD])}{more}."
+        elif others:
+            said = f"No {one} is farther out than chance allows ({rate})."
+        else:
+            said = f"No {one} stands apart: none is farther out than chance allows ({rate})."
+        return f"{said} {self._told_of(others, one)}" if others else said
+
+    def _told_of(self, makers: list[tuple[int, int]], one: str) -> str:
+        """Say who makes an axis alone without being farther out than chance allows."""
+        shares = [
+            f"{self._name(i)} makes {percent(self.contributions[i, k])} of axis {k + 1} alone"
+            for i, k in makers
+        ]
+        them = "it" if len({i for i, _ in makers}) == 1 else "them"
+        axes = "axis" if len(makers) == 1 else "axes"
+        return (
+            f"Yet {listing(shares)}: among {self._active} {one}s chance can do that, but see "
+            f"whether the {axes} would be the same without {them}."
+        )
+
+    def _name(self, row: int) -> str:
+        return str(self.individuals.labels[row])[:LONGEST]
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:

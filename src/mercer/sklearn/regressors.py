@@ -22,10 +22,10 @@ from mercer.gram import Gram
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.given import Precomputed
+from mercer.kernels.laplacian_matern import Matern, RationalQuadratic
 from mercer.kernels.powers import Power
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.spectral import Periodic
-from mercer.kernels.stationary import Matern, RationalQuadratic
 from mercer.kernels.vectors import Linear
 from mercer.settings import FIXED
 from mercer.sklearn.kernels import PairwiseKernels, in_precision

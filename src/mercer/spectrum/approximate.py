@@ -18,8 +18,7 @@ from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.operators import Barycentre
 from mercer.points import as_points
 from mercer.settings import whole
-from mercer.spectrum.shortfall import Missing, norm_points, sampled_norm, upper_values
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     How,
     KernelOperator,
     Spectrum,
@@ -33,6 +32,7 @@ from mercer.spectrum.values import (
     signs,
     unit_of,
 )
+from mercer.spectrum.shortfall import Missing, norm_points, sampled_norm, upper_values
 from mercer.woodbury import LowRankInverse
 
 LANDMARKS_PER_AXIS = 50

@@ -11,11 +11,11 @@ from numpy.linalg import eigh  # scipy's does not let other threads run, not eve
 from mercer.certificate import FAILURE, WIDENED, Certificate, probe_quantile
 from mercer.check import Array, chunks, power_of_two
 from mercer.engines.lapack import factor_in_place, run_interruptibly
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits
 from mercer.errors import Advice, InvalidParameter, NotConverged
 from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.kernels.statements import gamma
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     How,
     Operator,
     Spectrum,
@@ -153,8 +153,8 @@ def _symmetrise(K: Array) -> None:
     What centring leaves may be as small as the rounding of what it took away, which need not be
     the same on both sides of the diagonal.
     """
-    for rows in chunks(len(K), TILE):
-        for others in chunks(len(K), TILE):
+    for rows in chunks(len(K), Limits.tile):
+        for others in chunks(len(K), Limits.tile):
             if others.start >= rows.start:
                 mean = (K[rows, others] + K[others, rows].conj().T) / 2.0
                 K[rows, others], K[others, rows] = mean, mean.conj().T
@@ -325,7 +325,7 @@ def _refuse_ill_solved(n: int, residual: float, tilt: float, unit: float) -> Non
 def _residual(K: Array, V: Array, values: Array) -> float:
     """Return a bound for the norm of KV - VΘ as computed: √(‖·‖₁‖·‖∞), a few rows at a time."""
     columns, rows_sum = np.zeros(V.shape[1]), 0.0
-    for rows in chunks(len(V), TILE):
+    for rows in chunks(len(V), Limits.tile):
         left = np.abs(_product(K[rows], V) - V[rows] * values)
         columns += left.sum(axis=0)
         rows_sum = max(rows_sum, float(left.sum(axis=1).max()))

@@ -19,9 +19,7 @@ from mercer.engines.lapack import eigenpairs
 from mercer.errors import Advice, NotConverged
 from mercer.iteration import Iteration
 from mercer.operators import Operator
-from mercer.spectrum.limits import Limits
-from mercer.spectrum.proofs import prove_axes, trace_bound
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     How,
     Spectrum,
     around,
@@ -30,6 +28,8 @@ from mercer.spectrum.values import (
     ranks,
     rounding_standing,
 )
+from mercer.spectrum.limits import Limits
+from mercer.spectrum.proofs import prove_axes, trace_bound
 
 NOTHING = 1e-20
 """A direction whose squared norm falls to this when the basis is removed is rounding."""

@@ -20,6 +20,7 @@ from mercer.lowrank import Factored
 from mercer.operators import TwoSided
 from mercer.settings import RandomState, allowed_bytes, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
+from mercer.spectrum.axes_and_signs import KernelOperator, Operator, Spectrum, of_all
 from mercer.spectrum.dense import EXACT, dense, dense_bytes
 from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov, krylov_bytes
@@ -34,7 +35,6 @@ from mercer.spectrum.room import (
     threads_of,
 )
 from mercer.spectrum.two_sides import two_sides
-from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
 
 NO_PASSES = {
     "dense": "the whole matrix is decomposed at once",
@@ -194,7 +194,10 @@ def refuse_beyond_budget(
                 needed = exact_room(cast("KernelOperator", operator), count)
             memory = needed.memory + (complete_bytes(n) if is_complete else 0)
             needed = needed._replace(memory=memory)
-    allowed = allowed_bytes(operator.base.engine.memory)
+    budget = operator.base.engine.memory
+    if budget is None and needed.memory <= Limits.anywhere:
+        return
+    allowed = allowed_bytes(budget)
     if needed.memory > allowed:
         threads = threads_of(operator.base.engine)
         d = held_columns(operator.base.x)

@@ -27,7 +27,7 @@ from mercer.gram import Centred
 from mercer.iteration import Noise
 from mercer.operators import column_sums
 from mercer.points import take
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     KernelOperator,
 )
 

@@ -21,10 +21,10 @@ from mercer.engines.lapack import run_interruptibly
 from mercer.errors import RoundingLimit
 from mercer.iteration import TINY, Iteration
 from mercer.operators import Operator
-from mercer.spectrum.dense import outside
-from mercer.spectrum.values import (
+from mercer.spectrum.axes_and_signs import (
     KernelOperator,
 )
+from mercer.spectrum.dense import outside
 
 
 def prove_axes(

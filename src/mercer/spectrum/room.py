@@ -17,13 +17,13 @@ import numpy as np
 from mercer.check import Array, Points, chunks
 from mercer.davidson import Limits
 from mercer.engines.engine import MOST_LANDMARKS, Engine
-from mercer.engines.tiles import TILE
+from mercer.engines.limits import Limits as EngineLimits
 from mercer.errors import NotEnoughMemory
 from mercer.gram import columns
 from mercer.points import SparseRows, lies_on_disk
 from mercer.settings import allowed_bytes, readable
+from mercer.spectrum.axes_and_signs import KernelOperator, is_real_table
 from mercer.spectrum.probes import PROBE_STEPS, PROBES
-from mercer.spectrum.values import KernelOperator, is_real_table
 
 POINTS_PER_LANDMARK = 40
 """One landmark for so many points: more cost more than the passes they save."""
@@ -140,7 +140,7 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     twice = 10 * block + threads * (2 * block + PROBES + 1)
     vectors = 8 * n * max(cut, twice)
     probes = 8 * n * PROBES * (PROBE_STEPS + 1)
-    tiles = threads * 12 * TILE * TILE
+    tiles = threads * 12 * EngineLimits.tile * EngineLimits.tile
     return points + _factor_bytes(n, count) + vectors + probes + tiles + 40 * rank * rank
 
 

@@ -24,6 +24,7 @@ from mercer.kernels.definite import LARGEST_MATRIX
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
 from mercer.settings import allowed_bytes, readable
+from mercer.spectrum.axes_and_signs import How, Spectrum, around, clusters, sine_bounds
 from mercer.spectrum.dense import (
     GUARDS,
     ILL_SOLVED,
@@ -32,7 +33,6 @@ from mercer.spectrum.dense import (
     outside,
 )
 from mercer.spectrum.limits import Limits
-from mercer.spectrum.values import How, Spectrum, around, clusters, sine_bounds
 
 
 def decomposes_columns(n: int, p: int, count: int, limits: Limits) -> bool:

@@ -124,17 +124,43 @@ mercer.classes = (page, value) => {
     const code = levels.indexOf(`${value.look.classes} ${row[0]}`);
     const name = mercer.element("td");
     name.append(mercer.swatch(value.look, code), `${row[0]}`);
-    line.append(name, mercer.element("td", String(row[1]), { class: "number" }), mercer.element("td", why < 0 ? row[2] : row[why] || row.at(-2), { class: "why" }));
+    line.append(name, mercer.element("td", String(row[1]), { class: "number" }), mercer.element("td", why < 0 ? "" : row[why], { class: "why" }));
     const act = () => page.select(codes.flatMap((c, i) => (c === code ? [i] : [])));
     line.addEventListener("click", act);
     line.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), act()));
-    table.append(line);
+    table.append(line, mercer.members(page, value.groups.members, Number(row[0]) - 1, codes.filter((c) => c === code).length));
   }
   const head = mercer.element("tr");
-  head.append(...["class", "size", why < 0 ? "most typical" : "what sets it apart"].map((text) => mercer.element("th", text, { scope: "col" })));
+  head.append(...["class", "size", why < 0 ? "" : "what sets it apart"].map((text) => mercer.element("th", text, { scope: "col" })));
   table.prepend(head);
   place.append(table, mercer.element("p", value.groups.sentences.join(" "), { class: "quiet" }));
   return place;
+};
+
+// A few members of a class, the nearest to its centre and the farthest from other classes: whoever
+// points at one sees it on the maps, and a click selects it.
+mercer.members = (page, members, label, count) => {
+  const line = mercer.element("tr", null, { class: "members" });
+  const place = mercer.element("td", null, { colspan: 3 });
+  const { names, rows } = page.people;
+  const ids = (found) => found.map((row) => (rows ? rows.indexOf(row) : row)).filter((id) => id >= 0);
+  const told = Object.entries(members).map(([how, each]) => [how, ids(each[label])]);
+  const [[, first]] = told;
+  for (const [how, found] of count <= first.length ? [["members", first]] : told) {
+    if (!found.length) continue; // of a crowd a sample is shown
+    const [part, named] = [mercer.element("div", null, { class: "quiet" }), mercer.element("span")];
+    part.append(mercer.element("span", `${how} `), named);
+    for (const id of found) {
+      const one = mercer.element("button", names[id], { type: "button", "data-id": id, title: "Select, with Ctrl beside others" });
+      one.addEventListener("click", (event) => (event.ctrlKey || event.metaKey ? page.toggle(id) : page.select([id])));
+      for (const kind of ["pointerenter", "focus"]) one.addEventListener(kind, () => page.point(id));
+      for (const kind of ["pointerleave", "blur"]) one.addEventListener(kind, () => page.point(-1));
+      named.append(one, " ");
+    }
+    place.append(part);
+  }
+  line.append(place);
+  return line;
 };
 
 // The card of an individual also says what it contributes, who is nearest in feature space, its

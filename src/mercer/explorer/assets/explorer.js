@@ -285,7 +285,8 @@ mercer.refuse = (error) => {
     buttons.append(other);
   }
   const said = mercer.sentence(error.message);
-  place.replaceChildren(mercer.element("h2", "No map of this yet"), mercer.element("p", said), buttons);
+  const title = said.startsWith("This is a bug") ? "Something broke" : "No map of this yet";
+  place.replaceChildren(mercer.element("h2", title), mercer.element("p", said), buttons);
   place.hidden = false;
   mercer.byId("answer").hidden = true;
   mercer.byId("side").hidden = true;
@@ -525,10 +526,12 @@ mercer.isAlone = (visitor) =>
 
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
-  const theme = mercer.keptIn("localStorage", "mercer-theme");
+  // What a reader chose, or the notebook around it, or the system.
+  const theme = mercer.keptIn("localStorage", "mercer-theme") ?? new URLSearchParams(location.search).get("theme");
   mercer.setTheme(theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   mercer.arrange();
   mercer.hearExplorer();
+  mercer.hearDoubts();
   mercer.hearRail();
   const known = mercer.keptIn("sessionStorage", "mercer-visitor");
   explorer.visitor = known && (await mercer.isAlone(known)) ? known : null;

@@ -5,8 +5,9 @@ import "./page.js";
 import "./sheets.js";
 import "./picture.js";
 import "./controls.js";
+import "./doubts.js";
 
-mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
+mercer.SIDE = ["scree", "curved-scree", "circle", "categories", "contributions-1", "contributions-2"];
 
 mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;
 
@@ -81,7 +82,7 @@ mercer.addColours = (page) => {
 // Nothing is shown yet: the columns and the choices stand, and places for the maps.
 mercer.expect = () => {
   for (const id of ["said", "controls", "selection", "maps", "side", "table"]) mercer.byId(id).replaceChildren();
-  for (const id of ["doubts", "controls", "selection", "refused"]) mercer.byId(id).hidden = true;
+  for (const id of ["doubts", "more-doubts", "controls", "selection", "refused"]) mercer.byId(id).hidden = true;
   mercer.byId("answer").hidden = false;
   mercer.rail(null);
 };
@@ -173,28 +174,6 @@ mercer.looked = () => {
   explorer.past.push({ state: explorer.state, look: before });
   explorer.future = [];
   mercer.steps();
-};
-
-mercer.SLACK = 30; // pixels for which no doubt is hidden: a line more
-
-mercer.doubts = (doubts) => {
-  const place = mercer.byId("doubts");
-  place.hidden = !doubts.length;
-  place.replaceChildren(
-    ...doubts.map(({ text, ways }) => {
-      const item = mercer.element("li", ways.length ? `${text} ` : text);
-      for (const way of ways) {
-        const button = mercer.element("button", way.label, { type: "button" });
-        button.addEventListener("click", () => mercer.follow(way));
-        item.append(button);
-      }
-      return item;
-    }),
-  );
-  mercer.clamp(place);
-  const hidden = place.scrollHeight - place.clientHeight;
-  if (hidden <= mercer.SLACK) place.classList.remove("clamped");
-  place.classList.toggle("more", hidden > mercer.SLACK);
 };
 
 mercer.table = (page, value) => {

@@ -117,6 +117,7 @@ mercer.Frame = class {
   // A mark on the axes that a reader chose: of elements beside individuals, those shown best there.
   there(mark) {
     if (!this.isMoved || !mark.ids || !("x" in mark) || mark.mark === "field") return mark;
+    if (mark.of === "imputed") return mercer.moves(mark, this.page.space(this.space), this.axes);
     const table = this.page.table(mark.of, this.space);
     if (!table || mark.mark === "lines") return null;
     let { ids } = mark;
@@ -133,7 +134,7 @@ mercer.Frame = class {
 
   // Without the elements that are left out: categories of factors that do not colour.
   thinned(mark) {
-    if (!mark?.ids) return mark;
+    if (!mark?.ids || mark.of === "imputed") return mark;
     const kept = mark.ids.flatMap((id, i) => (this.page.isLeftOut(mark.of, this.page.nameOf(mark.of, id)) ? [] : [i]));
     if (kept.length === mark.ids.length) return mark;
     const isEach = (list) => Array.isArray(list) && list.length === mark.ids.length;
@@ -246,7 +247,8 @@ mercer.Frame = class {
     const names = y.ticks && y.shown ? Math.max(34, ...y.ticks.map(([, text]) => mercer.width(mercer.cut(text, 28)))) : 20;
     const inner = width - names - (this.scale && !this.isLevel ? 78 : 12) - 20;
     const [across, up] = this.home.map(([a, b]) => Math.abs(b - a)); // zooming keeps the size
-    const fills = Math.min(Math.max(up / across, 0.6), 1.1); // the data fill a plane
+    const least = this.isOfIndividuals ? 0.6 : 0.9; // elements by themselves have names, which need room
+    const fills = Math.min(Math.max(up / across, least), 1.1); // the data fill a plane
     const shape = keeps ? up / across : this.isLevel ? Math.min(0.88, 470 / inner) : fills;
     return inner * shape + (this.scale && this.isLevel ? mercer.BELOW : 0) + (keeps ? 0 : 19 * this.wrapped(this.entries, width).length + 6) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
   }

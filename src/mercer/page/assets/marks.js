@@ -4,7 +4,7 @@
 import { mercer } from "./text.js";
 
 mercer.SVG = "http://www.w3.org/2000/svg";
-mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
+mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true, density: ["#151a21", "#28323e", "#3e4b5d", "#54677e", "#6f839c", "#8ca0bb"] }; // a density rises from the ground in even steps of OKLab's lightness, and ends below words and points
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
 mercer.AROUND = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" }; // what is selected
 
@@ -20,6 +20,9 @@ mercer.shape = (parent, tag, attributes = {}, text) => {
 
 mercer.write = (parent, text, x, y, more = {}) =>
   mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.theme.ink, ...more }, text);
+
+// What parts the letters of a word from what lies below them.
+mercer.halo = () => ({ stroke: mercer.theme.ground, "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" });
 
 mercer.cut = (text, most) => {
   if (text.length <= most) return text;
@@ -54,7 +57,7 @@ mercer.lifted = (stops) => (mercer.theme?.isDark ? stops.map((hex) => mercer.lif
 mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
 
 // Light or dark, as the reader's system is; what is saved or printed is light.
-mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#fff", isDark: false });
+mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#ffffff", isDark: false });
 
 mercer.lightness = (hex) => [1, 3, 5].reduce((sum, i, k) => sum + [0.299, 0.587, 0.114][k] * parseInt(hex.slice(i, i + 2), 16), 0) / 255;
 
@@ -70,14 +73,23 @@ mercer.toned = (hex) => {
 // A colour mixed with so much white.
 mercer.lift = (hex, share) => `#${mercer.rgb(hex).map((v) => Math.round(v + share * (255 - v)).toString(16).padStart(2, "0")).join("")}`;
 
-// A colour as words can wear it: neither pale on white nor deep on dark.
+// How much light a colour has, and how far two stand apart, as the guidelines of WCAG 2 count it.
+mercer.luminance = (rgb) => rgb.reduce((sum, v, k) => sum + [0.2126, 0.7152, 0.0722][k] * (v <= 10.31 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4), 0);
+mercer.contrast = (a, b) => {
+  const [low, high] = [mercer.luminance(a), mercer.luminance(b)].sort((u, v) => u - v);
+  return (high + 0.05) / (low + 0.05);
+};
+
+mercer.READABLE = 5.5; // contrast of words to the ground: 4.5 are asked for, and edges of letters are paler
+
+// A colour as words can wear it: mixed with black or white until it stands out from the ground.
 mercer.legible = (colour) => {
-  const hex = mercer.toned(colour);
-  if (!/^#[0-9a-f]{6}$/i.test(hex)) return hex;
-  const light = mercer.lightness(hex);
-  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  if (mercer.theme.isDark) return light > 0.55 ? hex : `rgb(${rgb.map((v) => Math.round(v + (255 - v) * Math.min(1, (0.62 - light) / (1 - light))))})`;
-  return light < 0.45 ? hex : `rgb(${rgb.map((v) => Math.round((v * 0.42) / light))})`;
+  const [hex, end] = [mercer.toned(colour), mercer.theme.isDark ? 255 : 0];
+  const [from, ground] = [mercer.rgb(hex), mercer.rgb(mercer.theme.ground)];
+  const mixed = (share) => from.map((v) => Math.round(v + share * (end - v)));
+  let share = 0;
+  while (share < 1 && mercer.contrast(mixed(share), ground) < mercer.READABLE) share += 0.02;
+  return share ? `rgb(${mixed(share).join(", ")})` : hex;
 };
 
 // The outline of a marker around the origin, r being half its width.
@@ -129,8 +141,27 @@ mercer.draw.markers = (frame, mark, [us, vs]) => {
   frame.linked.push({ mark, nodes });
 };
 
+// Crosses on individuals whose numbers were put in, on the axes that a reader chose: how far
+// plausible numbers would move them.
+mercer.moves = (mark, { coordinates, imputed }, [i, k]) => {
+  const along = (axis, isOwn) => mark.ids.flatMap((id, j) => {
+    const [at, away] = [coordinates[axis][id], imputed[axis][j]];
+    const own = [at - away, at + away, NaN];
+    return isOwn ? [...own, at, at, NaN] : [at, at, NaN, ...own];
+  });
+  return { ...mark, x: along(i, true), y: along(k, false) };
+};
+
+// Each cross is a shape, which is hidden and faint with the individual that it stands for.
+mercer.draw.crosses = (frame, mark, [us, vs]) => {
+  const group = mercer.shape(frame.layer, "g", { stroke: mercer.toned(mark.colour), "stroke-width": mark.width, fill: "none", class: "crosses" });
+  const part = (list, j) => list.slice(6 * j, 6 * j + 6);
+  const nodes = mark.ids.map((id, j) => mercer.shape(group, "path", { d: mercer.path(part(us, j), part(vs, j)), "data-id": id }));
+  frame.linked.push({ mark: { ...mark, of: "individuals" }, nodes });
+};
+
 mercer.draw.lines = (frame, mark, [us, vs]) =>
-  mercer.shape(frame.layer, "path", {
+  mark.of === "imputed" ? mercer.draw.crosses(frame, mark, [us, vs]) : mercer.shape(frame.layer, "path", {
     d: mercer.path(us, vs),
     stroke: mercer.toned(mark.colour),
     "stroke-width": mark.width,
@@ -201,7 +232,7 @@ mercer.draw.field = (frame, mark) => {
   const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
   const [low, high] = mark.limits;
   const isDensity = mark.kind === "density";
-  const stops = isDensity && mercer.theme.isDark ? [...mark.stops].reverse() : mark.stops; // few are near the ground
+  const stops = (isDensity && mercer.theme.density) || mark.stops;
   mark.values.forEach((row, i) =>
     row.forEach((value, j) => {
       const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
@@ -253,7 +284,8 @@ mercer.contours = (frame, mark) => {
   mercer.shape(frame.layer, "path", { d: text, stroke: "#000", "stroke-opacity": 0.25, "stroke-width": 0.6, fill: "none" });
 };
 
-// Where a number stands in pixels: beyond its bar, and beyond the bands and rules that would cross it.
+// Where a number stands in pixels: over its bar; where a band or a rule would cross it there, in the
+// bar; where it has no room there, or is wider than its bar, beyond them.
 mercer.clear = (frame, mark, i, [half, tall]) => {
   const v = frame.y.at(mark.y[i]);
   const bars = frame.panel.marks.find((m) => m.mark === "bars" && !m.lying);
@@ -276,11 +308,24 @@ mercer.clear = (frame, mark, i, [half, tall]) => {
     if (m.mark !== "band") return [];
     return [[reach(m.x, m.high)[0], reach(m.x, m.low)[1]]];
   });
-  let found = end - tall / 2 - 1;
+  const isMet = (at) => across.some(([top, bottom]) => top < at + tall / 2 && bottom > at - tall / 2);
+  const [over, base] = [end - tall / 2 - 1, frame.y.at(0)];
+  const wide = Math.abs(frame.x.at(mark.x[i] + 0.4) - frame.x.at(mark.x[i] - 0.4));
+  if (isMet(over) && base - end > tall + 6 && 2 * half <= wide) { // else it would float above its bar
+    const inside = [end + tall / 2 + 3, base - tall / 2 - 3].find((at) => !isMet(at));
+    if (inside !== undefined) return inside;
+  }
+  let found = over;
   for (let turn = 0; turn <= across.length; turn++) {
     for (const [top, bottom] of across) if (top < found + tall / 2 && bottom > found - tall / 2) found = top - tall / 2 - 2;
   }
   return Math.max(found, frame.box[1] + tall / 2);
+};
+
+// The colour of the bar that a number stands in, null where it stands beside all.
+mercer.barAround = (frame, u, v) => {
+  const found = frame.boxes.find(({ mark, box: [x, y, w, h] }) => !mark.lying && u > x && u < x + w && v > y && v < y + h);
+  return found ? mercer.toned(found.mark.colours[found.i % found.mark.colours.length]) : null;
 };
 
 // Where a number stands across: over its own bar, and beside those that rise higher than it.
@@ -305,167 +350,22 @@ mercer.draw.texts = (frame, mark, [us, vs]) => {
   const usual = mark.size * 1.35;
   const widest = Math.max(1, ...mark.texts.map((text) => mercer.width(text, usual) + 3));
   const size = isOnBars && us.length > 1 ? Math.max(8, Math.min(usual, (usual * Math.abs(us[1] - us[0])) / widest)) : usual;
-  const halo = isInCells ? {} : { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
+  const halo = isInCells ? {} : mercer.halo();
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
     const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];
-    const free = isOnBars ? mercer.between(frame, place, [half, size], v) : place;
+    const bar = isOnBars ? mercer.barAround(frame, place, v) : null;
+    const free = isOnBars && !bar ? mercer.between(frame, place, [half, size], v) : place;
     const u = isInCells ? place : Math.min(Math.max(free, left + half + 1), left + width - half - 1);
     if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - v) < 0.9 * size)) return;
     drawn.push([u, v, half]);
     const colour = mark.colours[i % mark.colours.length];
+    if (bar) {
+      const ink = mercer.contrast(mercer.rgb(bar), [255, 255, 255]) >= 4.5 ? "#ffffff" : "#000000";
+      mercer.write(frame.layer, mark.texts[i], u, v, { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill: ink });
+      return;
+    }
     const fill = isInCells ? (colour === frame.look.ink ? mercer.theme.ink : colour) : mercer.legible(colour);
     mercer.write(frame.layer, mark.texts[i], u, v, { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill, ...halo });
   });
-};
-
-// Places for a label beside a point, best first: right, left, above, below, then the corners; at
-// the tip of an arrow, outward.
-mercer.besides = ([u, v], w, h, centre, look) => {
-  const found = [];
-  for (const reach of look.reach) {
-    for (const [s, t] of look.sides) {
-      const dx = s * (w / 2 + reach * look.gap * (t ? 0.5 : 1));
-      const dy = -t * (h / 2 + reach * look.gap * (s ? 0.5 : 1));
-      found.push([u + dx, v + dy]);
-    }
-  }
-  if (!centre) return found;
-  const length = Math.hypot(u - centre[0], v - centre[1]);
-  if (!(length > 0)) return found;
-  const way = [(u - centre[0]) / length, (v - centre[1]) / length];
-  const beyond = look.reach.map((reach) => [u + way[0] * (reach * look.gap + w / 2), v + way[1] * (reach * look.gap + h / 2)]);
-  const side = ([a, b]) => Math.sign(Math.round(1e6 * ((a - u) * way[0] + (b - v) * way[1])));
-  return [...beyond, ...found.sort((p, q) => side(q) - side(p))]; // outward, beside, inward
-};
-
-// Places for a label that a line leads to, nearest first, all around.
-mercer.further = ([u, v], w, h, look) =>
-  look.far.flatMap((reach) =>
-    look.ways.map((turn) => {
-      const [c, s] = [Math.cos(turn * Math.PI), -Math.sin(turn * Math.PI)];
-      return [u + c * (w / 2 + reach * look.gap), v + s * (h / 2 + reach * look.gap)];
-    }),
-  );
-
-// Where the line to a label ends: the nearest place of its edge.
-mercer.edge = ([u, v], [x0, y0, x1, y1]) => [Math.min(Math.max(u, x0), x1), Math.min(Math.max(v, y0), y1)];
-
-// Whether a segment meets a box (Liang and Barsky).
-mercer.meets = ([u0, v0, u1, v1], [x0, y0, x1, y1]) => {
-  let [enters, leaves] = [0, 1];
-  for (const [p, q] of [[u0 - u1, u0 - x0], [u1 - u0, x1 - u0], [v0 - v1, v0 - y0], [v1 - v0, y1 - v0]]) {
-    if (p === 0 && q < 0) return false;
-    if (p < 0) enters = Math.max(enters, q / p);
-    if (p > 0) leaves = Math.min(leaves, q / p);
-  }
-  return enters < leaves;
-};
-
-// Whether two segments cross; those that lead from one point do not.
-mercer.crosses = ([a, b, c, d], [p, q, r, s]) => {
-  if (a === p && b === q) return false;
-  const side = (x, y, u, v, w, z) => Math.sign((u - x) * (z - y) - (v - y) * (w - x));
-  return side(a, b, c, d, p, q) !== side(a, b, c, d, r, s) && side(p, q, r, s, a, b) !== side(p, q, r, s, c, d);
-};
-
-// Words beside points, the first first: none upon another, a point or a stem, or beyond the frame.
-// Names of categories and variables may go further, at the end of a line; the first of them stand
-// upon stems and points rather than nowhere, and those that find no place are counted.
-mercer.draw.labels = (frame, mark, [us, vs]) => {
-  const { page, look } = frame;
-  const [left, top, width, height] = frame.box;
-  const isInside = (x, y) => x >= left && x <= left + width && y >= top && y <= top + height;
-  const shown = frame.order(mark, us.map((_, i) => i)).filter((i) => isInside(us[i], vs[i]) && !frame.isHidden(mark, i));
-  const size = mark.size * 1.35;
-  const centre = mark.outward ? [frame.x.at(0), frame.y.at(0)] : null;
-  const group = mercer.shape(frame.layer, "g", { class: "labels" });
-  const nodes = us.map(() => null);
-  const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
-  // A small map names fewer, so that they can be read.
-  const most = frame.isLevel && mark.of === "individuals" ? Math.min(mark.most, Math.max(5, Math.round((width * height) / 9000))) : mark.most;
-  let placed = 0;
-  for (const i of shown.slice(0, most)) {
-    const text = mercer.cut(frame.nameOf(mark, i), look.letters);
-    const [w, h] = [mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 4), 1.2 * size];
-    const here = [us[i], vs[i]];
-    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
-    const line = (box) => [...here, ...mercer.edge(here, box)];
-    const isIn = (box) => box[0] >= left && box[1] >= top && box[2] <= left + width && box[3] <= top + height;
-    const isApart = (box) => !frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]) && !frame.lines.some((one) => mercer.meets(one, box));
-    const holds = (box, edge) => (p) => p.u > box[0] - edge && p.u < box[2] + edge && p.v > box[1] - edge && p.v < box[3] + edge;
-    const isClear = (box) => !(frame.crowd && !frame.crowd.isFree(box)) && !frame.hits.some(holds(box, 3));
-    const isOffStems = (box) => !frame.stems.some((stem) => mercer.meets(stem, box));
-    const isLed = (box) => !frame.taken.some((o) => mercer.meets(line(box), o)) && !frame.lines.some((one) => mercer.crosses(line(box), one));
-    const near = mercer.besides(here, w, h, centre, look).map(room).filter((box) => isIn(box) && isApart(box));
-    let box = near.find((one) => isClear(one) && isOffStems(one));
-    let isFar = false;
-    if (!box && mark.covers) {
-      box = mercer.further(here, w, h, look).map(room).find((one) => isIn(one) && isApart(one) && isClear(one) && isOffStems(one) && isLed(one));
-      isFar = Boolean(box);
-      const isOnPeople = (one) => !frame.hits.some((p) => p.mark.of && p.mark.of !== "individuals" && holds(one, 3)(p));
-      if (placed < look.always) box ??= near.find(isClear) ?? near.find(isOnPeople);
-    }
-    if (!box) {
-      if (mark.covers) frame.unnamed++;
-      continue;
-    }
-    placed++;
-    frame.taken.push(box);
-    const isPainted = mark.of === "individuals" && page.isPainting;
-    const fill = mercer.legible(isPainted ? page.labelInk(mark.ids[i]) : mark.colours[i % mark.colours.length]);
-    const [a, b] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
-    const one = mercer.shape(group, "g", { "data-id": mark.ids ? mark.ids[i] : null });
-    if (isFar) {
-      const [x1, y1, x2, y2] = line(box);
-      frame.lines.push([x1, y1, x2, y2]);
-      mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
-    }
-    mercer.write(one, text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo });
-    nodes[i] = one;
-    one.room = box;
-  }
-  frame.linked.push({ mark, nodes, isText: true });
-};
-
-mercer.NAMED = 20; // individuals of a selection that are named
-
-// The names of whom a reader has selected, where the map does not name them already and has room.
-mercer.nameSelected = (frame) => {
-  const { page, look, layer } = frame;
-  layer?.querySelector(".chosen")?.remove();
-  if (!frame.isOfIndividuals || !page.selected.length || page.selected.length > mercer.NAMED) return;
-  const [left, top, width, height] = frame.box;
-  const words = frame.linked.flatMap(({ mark, nodes, isText }) => (isText ? nodes.flatMap((node, i) => (node && node.getAttribute("display") !== "none" ? [{ mark, i, room: node.room }] : [])) : []));
-  const taken = words.map(({ room }) => room);
-  const known = new Set(words.flatMap(({ mark, i }) => (mark.of === "individuals" && mark.ids ? [mark.ids[i]] : [])));
-  const group = mercer.shape(layer, "g", { class: "labels chosen" });
-  const where = (id) => (frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id));
-  const places = new Map(page.selected.map((id) => [id, where(id)]));
-  const [names, lines] = [[], [...frame.lines]];
-  const round = ({ u, v }, r) => [u - r, v - r, u + r, v + r];
-  for (const at of places.values()) if (at) taken.push(round(at, 4)); // none covers a selected point
-  for (const hit of frame.hits) if (hit.mark.mark === "markers" && hit.mark.of !== "individuals") taken.push(round(hit, 6)); // or a category
-  for (const [id, at] of places) {
-    if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
-    const text = mercer.cut(page.people.names[id], look.letters);
-    const [w, h] = [mercer.width(text, 11) + 4, 13];
-    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
-    const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
-    const here = [at.u, at.v];
-    const line = (one) => [...here, ...mercer.edge(here, room(one))];
-    const isLed = (one) => !lines.some((other) => mercer.crosses(line(one), other)) && !names.some((box) => mercer.meets(line(one), box));
-    const beside = mercer.besides(here, w, h, null, look).find((one) => isFree(room(one)));
-    const place = beside ?? mercer.further(here, w, h, look).find((one) => isFree(room(one)) && isLed(one));
-    if (!place) continue;
-    taken.push(room(place));
-    names.push(room(place));
-    const fill = mercer.legible(page.isPainting ? page.labelInk(id) : page.ink(id));
-    if (!beside) {
-      const [x1, y1, x2, y2] = line(place);
-      lines.push([x1, y1, x2, y2]);
-      mercer.shape(group, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
-    }
-    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
-  }
 };

@@ -23,8 +23,8 @@ mercer.Page = class {
     if (this.opens) this.own.curved = this.opens;
     this.hasAllFactors = true;
     const { axes, passive, linked, curved } = value;
-    const { coordinates, distances, spreads } = people;
-    this.spaces = { straight: { axes, coordinates, distances, spreads, passive, linked }, ...(curved ? { curved } : {}) };
+    const { coordinates, distances, spreads, imputed } = people;
+    this.spaces = { straight: { axes, coordinates, distances, spreads, imputed, passive, linked }, ...(curved ? { curved } : {}) };
   }
 
   // A listener has any of: marked(page), pointed(id, of, text), coloured(page), moved(page).

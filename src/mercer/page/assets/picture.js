@@ -3,6 +3,7 @@
 
 import { mercer } from "./text.js";
 import "./marks.js";
+import "./names.js";
 import "./crowd.js";
 import "./frame.js";
 import "./space.js";
@@ -367,12 +368,21 @@ mercer.savePicture = async (picture, kind) => {
   Object.assign(canvas, { width: fine * width, height: fine * (height + head) });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   if (kind === "png") return canvas.toBlob((blob) => mercer.save(name, blob), "image/png");
-  const photo = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.95));
-  mercer.save(name, mercer.pdf(new Uint8Array(await photo.arrayBuffer()), canvas.width, canvas.height, 0.75 / fine));
+  mercer.save(name, mercer.pdf(await mercer.deflated(canvas), canvas.width, canvas.height, 0.75 / fine));
+};
+
+// The colours of a canvas, pixel by pixel, as a page of paper holds them: no letter is blurred as in
+// a photo. The picture has a ground, so that nothing shines through.
+mercer.deflated = async (canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const colours = new Uint8Array((data.length / 4) * 3);
+  for (let i = 0, j = 0; i < data.length; i += 4) for (let k = 0; k < 3; k++) colours[j++] = data[i + k];
+  const stream = new Blob([colours]).stream().pipeThrough(new CompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
 // A page of paper that holds one image, in points of so many pixels.
-mercer.pdf = (photo, width, height, unit) => {
+mercer.pdf = (pixels, width, height, unit) => {
   const [across, up] = [(width * unit).toFixed(2), (height * unit).toFixed(2)];
   const draw = `q ${across} 0 0 ${up} 0 0 cm /I Do Q`;
   const parts = [
@@ -380,7 +390,7 @@ mercer.pdf = (photo, width, height, unit) => {
     "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${across} ${up}] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>`,
     `<< /Length ${draw.length} >>\nstream\n${draw}\nendstream`,
-    `<< /Type /XObject /Subtype /Image /Width ${Math.round(width)} /Height ${Math.round(height)} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode /Length ${photo.length} >>\nstream\n`,
+    `<< /Type /XObject /Subtype /Image /Width ${Math.round(width)} /Height ${Math.round(height)} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode /Length ${pixels.length} >>\nstream\n`,
   ];
   const [written, places] = [["%PDF-1.4\n"], []];
   let at = written[0].length;
@@ -391,7 +401,7 @@ mercer.pdf = (photo, width, height, unit) => {
   parts.forEach((part, k) => {
     places.push(at);
     add(`${k + 1} 0 obj\n${part}`);
-    if (k === 4) [photo, "\nendstream"].forEach(add);
+    if (k === 4) [pixels, "\nendstream"].forEach(add);
     add("\nendobj\n");
   });
   const start = at;

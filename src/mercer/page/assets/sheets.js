@@ -4,6 +4,7 @@ import { mercer } from "./text.js";
 
 mercer.ROWS = 25;
 mercer.PRINTED = 2000;
+mercer.LONG = 30; // letters from which on a cell may be cut
 
 // The axes of tables: those that a reader chose first, and the next up to three.
 mercer.tableAxes = (page, count) => [...new Set([...page.axes.filter((k) => k !== null), 0, 1, 2])].filter((k) => k < count).slice(0, 3);
@@ -23,7 +24,7 @@ mercer.spread = (column, count) => {
 mercer.individualsColumns = (page) => {
   const people = page.people;
   const axes = mercer.tableAxes(page, people.coordinates.length);
-  const columns = [{ name: "individual", kind: "text", of: (i) => people.names[i] }];
+  const columns = [{ name: people.one ?? "individual", kind: "text", of: (i) => people.names[i] }];
   for (const colour of people.colours.filter((c) => c.levels)) {
     columns.push({ name: colour.name, kind: "text", isSearched: colour.name !== page.value.look.classes, of: (i) => colour.levels[colour.codes[i]] });
   }
@@ -193,7 +194,9 @@ mercer.Sheet = class {
         const tr = mercer.element("tr", null, this.isOfIndividuals ? { "data-id": i, tabindex: "0" } : {});
         if (this.isOfIndividuals && this.page.mask[i]) tr.className = "selected";
         for (const column of this.columns) {
-          tr.append(mercer.element("td", mercer.shown(column.of(i), column.kind, column.spread), { class: column.kind }));
+          const text = mercer.shown(column.of(i), column.kind, column.spread);
+          // A cell may be narrower than a long text, which is then read by pointing at it.
+          tr.append(mercer.element("td", text, { class: column.kind, ...(text.length > mercer.LONG ? { title: text } : {}) }));
         }
         return tr;
       }),

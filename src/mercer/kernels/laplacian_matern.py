@@ -1,4 +1,4 @@
-"""Functions of a distance beside the Gaussian: Matérn, rational quadratic, Laplacian, negative."""
+"""Functions of a distance beside the Gaussian: Laplacian, Matérn, rational quadratic, negative."""
 
 from __future__ import annotations
 

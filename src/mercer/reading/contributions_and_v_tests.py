@@ -1,4 +1,4 @@
-"""What is read on axes, as values: each formula stands here once."""
+"""Contributions, cos², v-tests and correlations with axes: each formula stands here once."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from mercer.data.frames import as_frame, rows
 from mercer.display import Shown, kept
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.column_kernels import features_of, is_categorical, kernels_of
-from mercer.factorial.mixed import TablePCA, sum_of
+from mercer.factorial.mca_famd import TablePCA, sum_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows, read_only
-from mercer.reading.axis_values import tidy_columns
+from mercer.reading.contributions_and_v_tests import tidy_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows, read_only
 from mercer.reading import Categories, Variables
-from mercer.reading.axis_values import correlations, tidy_columns
+from mercer.reading.contributions_and_v_tests import correlations, tidy_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""What a spectrum is: eigenpairs, their proved errors, and the story of how they were found."""
+"""A spectrum: its axes with their signs, proved errors, and the story of how they were found."""
 
 from __future__ import annotations
 

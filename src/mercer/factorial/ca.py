@@ -19,7 +19,7 @@ from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel
 from mercer.points import matrix_of
 from mercer.reading import Individuals, Variables
-from mercer.reading.axis_values import tidy_columns
+from mercer.reading.contributions_and_v_tests import tidy_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -228,6 +229,64 @@ class FeatureSubject:
         return LinearSubject(self.permuted(columns)).operator(self.permuted(columns))
 
 
+@dataclass(frozen=True, eq=False)
+class FlippedSubject:
+    r"""Columns of a table whose rows have unequal weights: their entries change signs.
+
+    .. math:: \tilde C_{jk} = \sum_i \frac{w_i}{(1 - w_i)^2}\,
+        \varepsilon_{ij} \varepsilon_{ik}\, z_{ij} z_{ik}^\top \;(j \ne k), \quad
+        \tilde C_{jj} = C_{jj}
+
+    Values that are exchanged lose the weights they had: if weights depend on values, as those of
+    surveys do, independent columns would look dependent in a fifth of all tables and more. An entry
+    that keeps its row and changes its sign keeps its weight; the covariances of two columns are
+    then 0 in the mean and vary as those of independent columns do, whatever their weights. The
+    factor makes up for means that a heavy row has drawn to itself, as that of MacKinnon and White
+    (1985) does in regression. The level is held in the limit of many rows; of 300 tables in each of
+    eight regimes, of 18 to 76 rows in effect, 0.7 to 5.7 % were rejected at 5 %.
+    """
+
+    columns: Array
+    """The row from which each column takes each entry; permuted, they are signs."""
+
+    features: Array
+    """Those of all columns, one row for each individual, centred, times √w."""
+
+    weights: Array
+    parts: tuple[slice, ...]
+    rank: int
+
+    @property
+    def side(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def noise(self) -> float:
+        return 0.0
+
+    @cached_property
+    def covariances(self) -> Array:
+        """Those of the table as it is."""
+        found: Array = self.features.T @ self.features
+        return found
+
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        total = float(np.trace(self.covariances))
+        if columns is self.columns:
+            return self.covariances, total
+        half = np.where(np.arange(len(self.features)) % 2, 1.0, -1.0)
+        drawn = self.features / (1.0 - self.weights)[:, None]
+        for part, places in zip(self.parts, columns, strict=True):
+            drawn[:, part] *= (half * half[places])[:, None]
+        found = drawn.T @ drawn
+        for part in self.parts:
+            found[part, part] = self.covariances[part, part]
+        return found, total
+
+    def operator(self, columns: Array) -> Centred:
+        raise NotImplementedError("refused where the matrix cannot be stored")
+
+
 def smaller_side(columns: Array) -> tuple[Array, float]:
     """Return the smaller of the two matrices of inner products, and its trace."""
     p, n = columns.shape
@@ -359,13 +418,20 @@ def _finite_inertia(columns: Array) -> Array:
     return columns
 
 
+ROUNDED = 1e-6
+"""How far, relative to it, a number of individuals may be from a whole one for rounding."""
+
 SAME_WEIGHT = 1e-12
 """How far, relative to the largest, weights may be from each other and count as equal."""
 
 WEIGHTED = (
-    "the model's axes are not those of its data with equal weights. Values can only be exchanged "
-    "among individuals and columns of equal weight: fit without weights, or pass the data "
-    "themselves"
+    "the model's axes are not those of its data with equal weights of columns: fit without weights "
+    "of columns, or pass the data themselves"
+)
+WEIGHTED_KERNEL = (
+    "the rows have unequal weights, and a kernel sees all columns at once: values that are "
+    "exchanged lose the weights they had, and signs can be drawn only for columns of their own. "
+    "Choose by 'inertia', 'kaiser' or 'scree', or fit without weights"
 )
 
 
@@ -398,8 +464,13 @@ class PermutedSource(NamedTuple):
         return self._replace(subject=some)
 
 
-def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> PermutedSource:
-    """Return what is permuted: the columns of data, seen through a kernel or not, or a model's."""
+def source_of(
+    data_or_model: Any, kernel: Any, standardize: Any, counted: int | None = None
+) -> PermutedSource:
+    """Return what is permuted: the columns of data, seen through a kernel or not, or a model's.
+
+    ``counted`` are the individuals that stand in the rows of a model.
+    """
     if not isinstance(standardize, bool | np.bool_ | None):
         raise InvalidParameter(f"standardize must be True, False or None, found {standardize!r}")
     if hasattr(data_or_model, "fit"):
@@ -408,7 +479,11 @@ def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> PermutedSour
                 "a fitted model has its own kernel and standardisation; pass the data to choose "
                 "others"
             )
-        return _of_model(data_or_model)
+        return _of_model(data_or_model, counted)
+    if counted is not None:
+        raise InvalidParameter(
+            "counted= is for a fitted model, whose weights say how often a row was seen"
+        )
     if kernel is None:
         return PermutedSource(
             linear_subject(data_or_model, standardize=standardize is not False), False
@@ -416,7 +491,7 @@ def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> PermutedSour
     return PermutedSource(_seen_through(as_kernel(kernel), data_or_model, bool(standardize)), True)
 
 
-def _of_model(model: Any) -> PermutedSource:
+def _of_model(model: Any, counted: int | None) -> PermutedSource:
     name = type(model).__name__
     inertias = getattr(model, "inertias_", None)
     if inertias is None:
@@ -429,19 +504,30 @@ def _of_model(model: Any) -> PermutedSource:
     X = getattr(model, "X_fit_", None)
     if X is None:
         raise InvalidInput(f"{name} does not keep its data as X_fit_: pass the data themselves")
-    X = _active(model, X)
     resolved = getattr(model, "kernel_", None)
     parts = getattr(model, "feature_parts", None)
-    if parts is not None and len(X) == len(model.weights_):
-        subject: PermutedColumns = _feature_subject(model, parts())
-        return PermutedSource(subject, True, np.asarray(inertias), float(model.inertia_))
+    is_standardised = bool(getattr(model, "standardize", False))
+    known = np.asarray(inertias), float(model.inertia_)
+    weights = np.asarray(getattr(model, "weights_", np.ones(len(X))), np.float64)
+    seen = _seen_rows(weights, counted)
+    if seen is None:
+        if parts is None and resolved not in (None, Linear()):
+            raise InvalidInput(WEIGHTED_KERNEL)
+        features = _table(X).T if parts is None else model.fitted_features()
+        alone = None if parts is None else parts()
+        subject: PermutedColumns = _flipped_subject(
+            features, alone, weights, standardize=is_standardised
+        )
+        return PermutedSource(subject, resolved is not None, *known)
+    if parts is not None:
+        subject = _feature_subject(model, parts(), seen)
+        return PermutedSource(subject, True, *known)
+    X = _repeated(X, seen)
     if resolved is None:
-        is_standardised = bool(getattr(model, "standardize", False))
         subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
     else:
         given = resolved if resolved.reads_places else getattr(model, "kernel", resolved)
         subject = _seen_through(as_kernel(given), X, False)
-    known = np.asarray(inertias), float(model.inertia_)
     return PermutedSource(subject, resolved is not None, *known, engine=_gpu_of(model))
 
 
@@ -455,26 +541,70 @@ def _gpu_of(model: Any) -> Engine | None:
     return engine_of(engine) if is_gpu else None
 
 
-def _feature_subject(model: Any, parts: Sequence[slice]) -> FeatureSubject:
-    features = np.asarray(model.fitted_features())
+def _feature_subject(model: Any, parts: Sequence[slice], seen: Array) -> FeatureSubject:
+    features = np.asarray(model.fitted_features())[seen]
     n = len(features)
     columns = _permutable(np.tile(np.arange(n), (len(parts), 1)), "column")
     centred = (features - features.mean(axis=0)) / np.sqrt(n)
     return FeatureSubject(columns, centred, tuple(parts), min(n - 1, model.feature_rank))
 
 
-def _active(model: Any, X: Any) -> Any:
-    """Return the individuals that have a weight, refused where some have more than others."""
-    weights = np.asarray(getattr(model, "weights_", 1.0))
-    positive = weights[weights > 0]
-    if np.ptp(positive) > SAME_WEIGHT * np.max(positive):
-        raise InvalidInput(WEIGHTED)
-    if np.all(weights > 0):
+def _flipped_subject(
+    features: Array, parts: Sequence[slice] | None, weights: Array, *, standardize: bool
+) -> FlippedSubject:
+    """Return features of columns whose rows have unequal weights; by default each column is one."""
+    rows = weights > 0
+    w = weights[rows] / weights.sum()
+    Z = np.asarray(features, np.float64)[rows]
+    power = np.ldexp(1.0, np.frexp(np.max(np.abs(Z), axis=0, initial=0.0))[1])
+    Z = (Z - w @ Z) / power
+    is_varied = np.sqrt(w @ Z**2) > CONSTANT
+    if parts is None:
+        Z, power = Z[:, is_varied], power[is_varied]
+        power = 1.0 / np.sqrt(w @ Z**2) if standardize else power
+        parts = [slice(j, j + 1) for j in range(Z.shape[1])]
+    if Z.shape[1] > Limits.dense:
+        raise InvalidInput(
+            f"the rows have unequal weights, and {Z.shape[1]} columns are more than the "
+            f"{Limits.dense} whose signs are drawn. Choose by 'inertia', 'kaiser' or 'scree'"
+        )
+    places = _permutable(np.tile(np.arange(len(Z)), (len(parts), 1)), "column")
+    F = np.sqrt(w)[:, None] * (power * Z)
+    return FlippedSubject(places, F, w, tuple(parts), int(np.linalg.matrix_rank(F)))
+
+
+def _seen_rows(weights: Array, counted: int | None) -> Array | None:
+    """Return the rows, each as often as it was seen; None where weights differ and count nothing.
+
+    >>> _seen_rows(np.array([0.5, 0.25, 0.25]), 4), _seen_rows(np.array([1.0, 0.0, 1.0]), None)
+    (array([0, 0, 1, 2]), array([0, 2]))
+    """
+    share = weights / weights.sum()
+    positive = share[share > 0]
+    if counted is None:
+        is_equal = np.ptp(positive) <= SAME_WEIGHT * np.max(positive)
+        return np.flatnonzero(share) if is_equal else None
+    counts = np.rint(counted * share)
+    if np.any(np.abs(counts - counted * share) > ROUNDED * np.maximum(counts, 1.0)):
+        raise InvalidParameter(
+            f"counted={counted} individuals cannot stand in rows of these weights: some would "
+            "stand for a fraction of one"
+        )
+    if counted > Limits.counted:
+        raise InvalidInput(
+            f"{counted} individuals stand in the rows, more than the {Limits.counted} that are "
+            "shuffled one by one. Choose by 'inertia', 'kaiser' or 'scree'"
+        )
+    return np.repeat(np.arange(len(share)), counts.astype(int))
+
+
+def _repeated(X: Any, seen: Array) -> Any:
+    """Return the rows that were seen, each as often as it was."""
+    if len(seen) == len(X) and np.all(seen == np.arange(len(X))):
         return X
-    active = np.flatnonzero(weights)
     if isinstance(X, Rows):
-        return Exchanged(X)(np.tile(active, (len(X.columns), 1)))
-    return take(X, active)
+        return Exchanged(X)(np.tile(seen, (len(X.columns), 1)))
+    return take(X, seen)
 
 
 def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> PermutedColumns:
