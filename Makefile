@@ -61,7 +61,7 @@ test-oldest-numbers: .venv-oldest/.ready
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/python .ci/check_types.py
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs README.md CONTRIBUTING.md CHANGELOG.md
 

@@ -74,6 +74,18 @@ def kernel_pca_20000(mc: Any) -> Call:
     return axes(mc, 20_000, tol=1e-8)
 
 
+@measured(300)
+def kernel_pca_of_forty(mc: Any) -> Call:
+    X, kernel = latent(40, 3), mc.Gaussian("median")
+    return lambda: mc.KernelPCA(2, kernel=kernel).fit(X).eigenvalues_
+
+
+@measured(1_000)
+def pca_of_forty(mc: Any) -> Call:
+    X = latent(40, 3)
+    return lambda: mc.PCA().fit(X).inertias_
+
+
 @measured(3)
 def nystrom_20000(mc: Any) -> Call:
     return axes(mc, 20_000, method="nystrom")
@@ -254,7 +266,7 @@ def row(name: str, runs: list[list[dict[str, Any]]]) -> str:
     for key in ("seconds", "processor"):
         before, after = ([r[key] for r in of] for of in runs)
         middle = [statistics.median(of) for of in (before, after)]
-        cells += [f"{m:.3f} ({min(of):.3f})" for m, of in zip(middle, (before, after), strict=True)]
+        cells += [f"{m:.3g} ({min(of):.3g})" for m, of in zip(middle, (before, after), strict=True)]
         ratios += [middle[1] / middle[0], min(after) / min(before)]
         cells.append(f"{ratios[-2]:.2f} ({ratios[-1]:.2f})")
     first, second = (np.asarray(of[0]["value"]) for of in runs)

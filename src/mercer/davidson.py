@@ -153,6 +153,15 @@ class Limits:
     kept_blocks: int = 2
     """The best blocks that are kept of it: one would forget where it came from."""
 
+    def of_basis(self, block: int, *, is_lanczos: bool) -> tuple[int, int]:
+        """Return how many columns a basis may have, and how many are kept of a larger one.
+
+        >>> Limits().of_basis(20, is_lanczos=False), Limits().of_basis(20, is_lanczos=True)
+        ((80, 40), (144, 48))
+        """
+        most = max(self.most_blocks * block, self.columns if is_lanczos else 0)
+        return most, max(self.kept_blocks * block, most // 3 if is_lanczos else 0)
+
 
 def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
     operator: Multiplies,
@@ -195,13 +204,11 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
         has_converged = course.has_converged(first, residuals, count, space.size)
         if has_converged or course.is_over(limits.passes):
             break
-        is_lanczos = course.is_lanczos
-        most = max(limits.most_blocks * block, limits.columns if is_lanczos else 0)
+        most, kept = limits.of_basis(block, is_lanczos=course.is_lanczos)
         if space.size + block > most:
-            kept = max(limits.kept_blocks * block, most // 3 if is_lanczos else 0)
             space = space.cut(values[:kept], axes[:, :kept])
         is_open = course.is_open(residuals)
-        if is_lanczos:
+        if course.is_lanczos:
             corrections = residuals[:, is_open]
         else:
             corrections = preconditioner.correct(first.vectors, residuals, first.values, is_open)
@@ -233,12 +240,10 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
             space = space.extended(fresh, images, course.noise.of(course.is_single))
             del fresh, images  # which the space has copies of
     told = max(block, min(space.size, TOLD))
-    if told == block:
-        state = first
-    else:
+    if told > block:
         del first, residuals  # whose memory the others take
-        state = space.turned(values[:told], axes[:, :told])
-    return course.noted(state, has_converged)
+        first = space.turned(values[:told], axes[:, :told])
+    return course.noted(first, has_converged)
 
 
 def _first_space(operator: Multiplies, start: Array, course: Course, engine: Engine) -> Subspace:

@@ -134,6 +134,10 @@ def _is_meant(name: str, near: str) -> bool:
     return likeness.ratio() >= MISSPELLED or 2 * shared > min(len(name), len(near))
 
 
+ASKED_AT_EACH_FIT = ("feature_names_in_", "n_features_in_")
+"""What scikit-learn looks for on every model: to find what was meant takes longer than a fit."""
+
+
 class Hinting:
     """A value that says which of its names was meant by one that it does not have.
 
@@ -160,12 +164,14 @@ class Hinting:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # which says why it has no value
+            plain = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name in ASKED_AT_EACH_FIT:
+                raise AttributeError(plain, name=name)
             known = [known for known in object.__dir__(self) if not known.startswith("_")]
             there = {
                 other: meant for other, meant in self._called.items() if _first(meant) in known
             }
             hint = advice(name, known, there)
-            plain = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(f"{plain}{'; ' if hint else ''}{hint}", name=name)
 
 

@@ -398,7 +398,10 @@ def as_points(values: Any, name: str, *, are_vectors: bool = False) -> Points:
         return np.asarray(values)
     if sparse.issparse(values):
         return sparse_points(values, name)
-    has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
+    if is_array_api_obj(values):
+        has_rows = values.ndim > 0
+    else:  # a list is told by its class, which is much faster than by what it can do
+        has_rows = isinstance(values, list | tuple | Points)
     if has_rows and not isinstance(values, str | bytes):
         return cast(Points, values)
     raise InvalidInput(f"{name} must be a sequence of points, found {type(values).__name__}")

@@ -815,7 +815,11 @@ def test_the_real_page_is_written_from_data_and_from_a_model(
 def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
-    monkeypatch.setattr("mercer.cli.fits.carry_out", None)
+    def choosing_alone(work: Any, talk: Any, line: Any) -> Any:
+        assert line.what == "choosing"  # among analyses, of which none is made
+        return work()
+
+    monkeypatch.setattr("mercer.cli.fits.carry_out", choosing_alone)
     monkeypatch.setattr("mercer.cli.check_command.carry_out", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err

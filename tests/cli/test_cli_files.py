@@ -631,6 +631,9 @@ def test_the_columns_that_are_chosen_make_the_axes_and_no_others(run: Any, tmp_p
     assert found["axes"][0]["inertia"] == pytest.approx(3.2719055, abs=1e-7)
     named = run("fit", DECATHLON, "--cols", "Points,Rank", "--json").value
     assert set(named["active"]) == {"Rank", "Points"}  # though one looks like row numbers
+    page = tmp_path / "page.html"
+    assert run("report", DECATHLON, "--cols", "Points,Rank", "--out", page, "-q").code == 0
+    assert "--active" not in page.read_text().partition('"command":')[2][:300]
     wrong = run("fit", DECATHLON, "--cols", "1-90")
     assert (wrong.code, "--cols: there is no column 1-90" in wrong.err) == (2, True)
 

@@ -159,7 +159,7 @@ def asked_analysis(args: Namespace, data: Data) -> Asked:
         method=method,
         kernel=args.kernel,
         scale=scale,
-        active=getattr(args, "active", ()),
+        active=[*getattr(args, "active", ()), *getattr(args, "wanted", ())],
         weights=data.weights,
     )
     _refuse_unused(args, proposal.analysis)

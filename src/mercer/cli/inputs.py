@@ -414,7 +414,7 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     table = table.without(args.drop)
     chosen = _columns(args.cols, table, "--cols")
     if chosen:
-        args.active = [*getattr(args, "active", ()), *_numbers_among(chosen, table)]
+        args.wanted = _numbers_among(chosen, table)
         pairs = zip(table.names, table.roles, strict=True)
         others = (n for n, role in pairs if n not in chosen and role is not Role.IDENTIFIER)
         table = table.with_supplementary(*others)

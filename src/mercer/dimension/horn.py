@@ -129,8 +129,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     ----------
     data_or_model : table, table of several types, list of sets, or fitted model
         Of a model ``inertias_``, ``inertia_``, ``X_fit_``, ``weights_``, and ``kernel`` and
-        ``kernel_`` or ``standardize`` are read, and ``weights_``; individuals of weight 0 are left
-        out.
+        ``kernel_`` or ``standardize`` are read; individuals of weight 0 are left out.
     permutations : int or array
         How many to draw, or an array R x n x p whose entry r, i, j is the row, counted from 0,
         from which entry i, j of the r-th table comes.

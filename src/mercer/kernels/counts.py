@@ -43,6 +43,9 @@ class Counts(NamedTuple):
         given = np.ones(table.shape[1]) if weights is None else weights
         holders = np.bincount(table.indices, minlength=table.shape[1])
         is_common = holders > Limits.common_share * table.shape[0]
+        if is_common.all():
+            none = csr_array((table.shape[0], 0))
+            return cls(table.toarray(order="F"), given, none, given[:0])
         columns = table.tocsc()
         common, rare = columns[:, is_common], columns[:, ~is_common].tocsr()
         return cls(common.toarray(), given[is_common], rare, given[~is_common])
@@ -70,12 +73,13 @@ class Counts(NamedTuple):
             return matching + pairs.dot(weighted.rare, other.rare)
         n, m = pairs.shape
         values = np.empty((n, m))
-        turned = other.rare.T.tocsr()
+        turned = other.rare.T.tocsr() if other.rare.nnz else None
         for rows in chunks(n, Limits.count_rows):
             columns = slice(rows.start if pairs.same else 0, m)
             block = values[rows, columns]
             np.matmul(weighted.common[rows], other.common[columns].T, out=block)
-            block += (weighted.rare[rows] @ turned[:, columns]).toarray()
+            if turned is not None:
+                block += (weighted.rare[rows] @ turned[:, columns]).toarray()
             if pairs.same:
                 _mirror(values, rows)
         return values

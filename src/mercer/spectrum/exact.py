@@ -220,29 +220,15 @@ def _iterated(
             noise = replace(noise, single=bound)  # and a pass in double precision
             probed.noise, probed.is_bounded = bound, True
             start = state.vectors[:, :block]
-        if not state.has_converged:
-            raise NotConverged(
-                f"the iteration stopped at residual {state.history[-1]:.3g} of the largest "
-                f"eigenvalue, above tol = {tol:g}. Request fewer axes or a larger tol. If all "
-                "eigenvalues are nearly equal, as with a very small bandwidth, there are no "
-                "leading axes"
-            )
+        _refuse_unconverged(state, tol)
         slack = noise.seen if operator.means_are_single else noise.attainable
         left_out, size = points_left_out(operator, state, count, slack, block)
         if not len(left_out):
             break
         if turn == ROUNDS:
-            warn(
-                f"the iteration missed an axis, on which point {left_out[0]} lies: its eigenvalue "
-                f"is at least {size:.6g}, and the last of the {count} axes has "
-                f"{state.values[count - 1]:.6g}. Others may be missing too. Request more axes, "
-                "or use method='dense'",
-                MissedAxes,
-            )
+            _warn_of_missed(state, count, left_out[0], size)
             break
-        alone = np.zeros((n, len(left_out)))
-        alone[left_out, np.arange(len(left_out))] = 1.0
-        start = np.hstack([state.vectors[:, :block], alone])
+        start = _with_points(state.vectors[:, :block], left_out)
         state.vectors = state.images = start[:, :0]  # the next iteration takes their memory
     if probed.is_single and noise.found is not None:
         probed.noise = min(probed.noise, noise.sharpened().single)
@@ -250,6 +236,31 @@ def _iterated(
         while probe.steps < PROBE_STEPS and not probe.is_spent:
             probe.advance(operator.product(probe.vectors, single=probed.is_single))
     return state, probed, how
+
+
+def _refuse_unconverged(state: Iteration, tol: float) -> None:
+    if not state.has_converged:
+        raise NotConverged(
+            f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
+            f"above tol = {tol:g}. Request fewer axes or a larger tol. If all eigenvalues are "
+            "nearly equal, as with a very small bandwidth, there are no leading axes"
+        )
+
+
+def _warn_of_missed(state: Iteration, count: int, point: int, size: float) -> None:
+    warn(
+        f"the iteration missed an axis, on which point {point} lies: its eigenvalue is at least "
+        f"{size:.6g}, and the last of the {count} axes has {state.values[count - 1]:.6g}. Others "
+        "may be missing too. Request more axes, or use method='dense'",
+        MissedAxes,
+    )
+
+
+def _with_points(vectors: Array, points: Array) -> Array:
+    """Return vectors beside those of single points: e_i for each."""
+    alone = np.zeros((vectors.shape[0], len(points)))
+    alone[points, np.arange(len(points))] = 1.0
+    return np.hstack([vectors, alone])
 
 
 def _noise(operator: KernelOperator, block: int, tol: float) -> tuple[float, Noise]:

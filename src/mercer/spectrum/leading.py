@@ -194,7 +194,10 @@ def refuse_beyond_budget(
                 needed = exact_room(cast("KernelOperator", operator), count)
             memory = needed.memory + (complete_bytes(n) if is_complete else 0)
             needed = needed._replace(memory=memory)
-    allowed = allowed_bytes(operator.base.engine.memory)
+    budget = operator.base.engine.memory
+    if budget is None and needed.memory <= Limits.anywhere:
+        return
+    allowed = allowed_bytes(budget)
     if needed.memory > allowed:
         threads = threads_of(operator.base.engine)
         d = held_columns(operator.base.x)

@@ -19,6 +19,9 @@ class Limits:
     stored: int = 3_000
     """Rows up to which all axes may be asked for, which takes the whole matrix."""
 
+    anywhere: int = 2**26
+    """Bytes that every machine has: for less nobody looks up how much this one has."""
+
     axes_share: int = 10
     """Share of the axes, one in so many, above which an iteration's basis is almost all."""
 

@@ -285,7 +285,7 @@ mercer.contours = (frame, mark) => {
 };
 
 // Where a number stands in pixels: over its bar; where a band or a rule would cross it there, in the
-// bar; where it has no room there, beyond them.
+// bar; where it has no room there, or is wider than its bar, beyond them.
 mercer.clear = (frame, mark, i, [half, tall]) => {
   const v = frame.y.at(mark.y[i]);
   const bars = frame.panel.marks.find((m) => m.mark === "bars" && !m.lying);
@@ -310,7 +310,8 @@ mercer.clear = (frame, mark, i, [half, tall]) => {
   });
   const isMet = (at) => across.some(([top, bottom]) => top < at + tall / 2 && bottom > at - tall / 2);
   const [over, base] = [end - tall / 2 - 1, frame.y.at(0)];
-  if (isMet(over) && base - end > tall + 6) { // else it would float above its bar
+  const wide = Math.abs(frame.x.at(mark.x[i] + 0.4) - frame.x.at(mark.x[i] - 0.4));
+  if (isMet(over) && base - end > tall + 6 && 2 * half <= wide) { // else it would float above its bar
     const inside = [end + tall / 2 + 3, base - tall / 2 - 3].find((at) => !isMet(at));
     if (inside !== undefined) return inside;
   }
