@@ -858,9 +858,12 @@ def test_what_is_missing_is_counted_as_it_is_left_out(house: House, tmp_path: Pa
     refused = client.analysis(missing="error").json()["error"]
     left = client.analysis(missing="drop").json()
     assert f"out {40 - left['individuals']['count']} of 40 rows" in refused
-    assert {c["name"]: c["use"] for c in opened["columns"]} == uses_of(
-        client.analysis(missing="mean")
-    )
+    # Which of the factors beside the axes colours is known once there is a map.
+    beside = {"colour": "supplementary"}
+    known = {c["name"]: beside.get(c["use"], c["use"]) for c in opened["columns"]}
+    shown = uses_of(client.analysis(missing="mean"))
+    assert known == {name: beside.get(use, use) for name, use in shown.items()}
+    assert list(shown.values()).count("colour") == 1
 
 
 def test_values_put_in_and_measurements_read_as_counts_are_doubts(
@@ -1271,7 +1274,7 @@ def test_distances_show_their_negative_eigenvalues() -> None:
     lengths = np.frombuffer(base64.b64decode(bars["lengths"]["data"]), "<f4")
     np.testing.assert_allclose(lengths, model.eigenvalues_, rtol=1e-5, atol=1.0)
     assert lengths.min() < 0
-    assert found["groups"]["sentences"][0].startswith("On the first 5 axes the individuals")
+    assert found["groups"]["sentences"][0].startswith("On the first 5 axes the points")
 
 
 def test_a_witness_is_told_by_name(client: Client) -> None:
