@@ -198,7 +198,7 @@ def test_columns_of_counts_with_gaps_are_beside_those_without() -> None:
     whole = mc.CA().fit(counts().drop(columns=name))
     (doubt,) = [doubt for doubt in found.doubts if doubt.kind == "missing"]
     assert "makes no axis, as the column is supplementary;" in doubt.text
-    assert "drawn as if measured" not in doubt.text
+    assert "as if measured" not in doubt.text
     made = analyse(table, missing="mean", random_state=0).model
     np.testing.assert_allclose(made.inertias_, whole.inertias_, rtol=1e-12)
 

@@ -191,7 +191,8 @@ def sentence_of(
         if numbers and factors:
             ways.append(f"{mixed} lets the numbers shape the axes too")
     elif made.analysis == "famd":
-        said = f"{NAMES['famd']} of {'all ' * (len(active) > 1)}{what}"
+        which = "" if len(active) < 2 else "the other " if aside or cut else "all "
+        said = f"{NAMES['famd']} of {which}{what}"
         if numbers:
             ways.append(f"{linear} analyses the numbers alone")
     elif made.analysis == "kpca":

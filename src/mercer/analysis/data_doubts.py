@@ -230,13 +230,13 @@ def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
 
 
 def imputed_doubt(table: Table) -> Iterator[Doubt]:
-    """Yield how many values were missing and are drawn as if they had been measured.
+    """Yield how many values were missing and are analysed as if they had been measured.
 
     >>> from mercer.data.missing import settled
     >>> table = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
     >>> print(next(imputed_doubt(table)).text)
-    1 missing value was imputed, in "a" (1), and is drawn as if measured; missing='drop' leaves out
-    its row instead
+    1 missing value was imputed, in "a" (1), and is analysed as if measured; missing='drop' leaves
+    out its row instead
     """
     numbers, categories = _put_in(table)
     if not numbers and not categories:
@@ -248,7 +248,7 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     if numbers:
         its = sum(numbers.values()) == 1
         what = "1 missing value was" if its else f"{sum(numbers.values())} missing values were"
-        measured = f"{'is' if its else 'are'} drawn as if measured{_trust(table)}"
+        measured = f"{'is' if its else 'are'} analysed as if measured{_trust(table)}"
         if table.supplementary.issuperset(numbers):
             measured = (
                 f"{'makes' if its else 'make'} no axis, as the "
