@@ -118,6 +118,15 @@ def test_an_axis_that_some_shuffled_tables_reach_is_not_said_to_exceed_them_all(
     assert f": {reached} of 199 tables with shuffled columns had one this large" in said
 
 
+def test_signs_that_were_drawn_are_not_called_shuffled() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((40, 4)) + rng.standard_normal((40, 1))
+    model = mc.PCA(standardize=True).fit(data, sample_weight=rng.uniform(0.5, 2.0, 40))
+    horn = mc.parallel_analysis(model, 39, random_state=0)
+    said = dimension(subject_of(model), {"horn": horn})[0]
+    assert "of 39 tables with random signs had" in said
+
+
 def test_too_few_permutations_are_said_to_decide_nothing() -> None:
     model = mc.PCA(standardize=True).fit(iris())
     horn = mc.parallel_analysis(model, 9, random_state=0)

@@ -221,10 +221,14 @@ class Decided:
         return bool(np.all(known[: fails[0] if len(fails) else len(counts)]))
 
 
+OF_SIGNS = "of signs, not places, for the rows have unequal weights"
+"""How the evidence says that signs were drawn, which a page says in its own words."""
+
+
 def _approximation(source: PermutedSource, measure: Measure, observed: Array) -> str:
     """Return in words what the axes that are tested approximate, and how well; empty if exact."""
     if isinstance(measure.subject, FlippedSubject):
-        return "of signs, not places, for the rows have unequal weights"
+        return OF_SIGNS
     if not isinstance(measure.subject, LandmarkSubject):
         return ""
     found = f"axes of {measure.subject.side} landmarks"

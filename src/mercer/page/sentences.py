@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 from mercer.analysis import Analysis
 from mercer.check import Array
 from mercer.clusters import Clusters, cluster
-from mercer.dimension.horn import ParallelAnalysis
+from mercer.dimension.horn import OF_SIGNS, ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
 from mercer.factorial import CA
@@ -145,13 +145,14 @@ UNDECIDED = "not decided: "
 
 
 def _chance(horn: ParallelAnalysis, count: int) -> str:
-    """Return what is counted: how many shuffled tables had the first axes as large, and p."""
+    """Return what is counted: how many random tables had the first axes as large, and p."""
     k = int(np.argmax(horn.p_values[:count]))
     reached, drawn, p = int(horn.reached[k]), int(horn.draws[k]), float(horn.p_values[k])
     some = "none" if reached == 0 else f"{'at most ' if count > 1 else ''}{reached}"
     what = "one this large" if count == 1 else "axes this large"
     tables = count_of(drawn, "table")
-    return f"{some} of {tables} with shuffled columns had {what} (p = {p:.2g})"
+    null = "random signs" if OF_SIGNS in horn.evidence else "shuffled columns"
+    return f"{some} of {tables} with {null} had {what} (p = {p:.2g})"
 
 
 NUMBERS = dict(
