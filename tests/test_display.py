@@ -164,6 +164,7 @@ def test_ipython_shows_and_completes(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
     if find_spec("jedi") is not None:  # which completes nothing where it cannot write to the home
         monkeypatch.setattr("jedi.settings.cache_directory", str(tmp_path))
+    monkeypatch.setattr(sys, "ps1", "", raising=False)  # which a shell sets and leaves
     shell: Any = cast(Any, InteractiveShell)(history_length=0)
     shell.user_ns["model"] = fitted("KernelPCA of graphs")
     found, _ = shell.display_formatter.format(shell.user_ns["model"])

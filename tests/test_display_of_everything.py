@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import rlcompleter
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -56,18 +57,19 @@ def wait_for_others() -> None:
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return IPython's shell, its modules and those that draw models read before."""
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield IPython's shell, its modules and those that draw models read before."""
     from IPython.core.interactiveshell import InteractiveShell
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        patch.setattr(sys, "ps1", "", raising=False)  # which a shell sets and leaves
         found: Any = cast(Any, InteractiveShell)(history_length=0)
-    found.Completer.use_jedi = False  # which reads sources, and not the value
-    found.user_ns["value"] = fitted("PCA of numbers")
-    found.user_ns["value"]._repr_html_()
-    completed(found, "value.")
-    return found
+        found.Completer.use_jedi = False  # which reads sources, and not the value
+        found.user_ns["value"] = fitted("PCA of numbers")
+        found.user_ns["value"]._repr_html_()
+        completed(found, "value.")
+        yield found
 
 
 def completed(shell: Any, text: str) -> set[str]:

@@ -42,7 +42,8 @@ def test_the_line_ends_when_the_work_fails(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("nothing", [None, False])
-def test_nobody_is_told_who_did_not_ask(nothing: Any) -> None:
+def test_nobody_is_told_who_did_not_ask(nothing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sys, "ps1", raising=False)
     with follow_work(nothing, "draws") as tell:
         assert tell is None
 

@@ -250,8 +250,12 @@ OVERLAPS = """() => {
         .map((node) => node.getBoundingClientRect());
     const isUpon = (a, b) => a.left < b.right && b.left < a.right
         && a.top + 4 < b.bottom && b.top < a.bottom - 4;
-    return [numbers.length, numbers.filter((a) => bars.some((b) => isUpon(a, b))).length];
+    const isIn = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top - 2
+        && a.bottom <= b.bottom + 2;
+    return [numbers.length,
+        numbers.filter((a) => bars.some((b) => isUpon(a, b) && !isIn(a, b))).length];
 }"""
+"""How many numbers the scree has, and how many lie neither beside the bars nor wholly in one."""
 
 
 def test_a_narrow_window_folds_what_stands_beside_and_numbers_stand_clear(

@@ -508,7 +508,8 @@ def _of_model(model: Any, counted: int | None) -> PermutedSource:
     parts = getattr(model, "feature_parts", None)
     is_standardised = bool(getattr(model, "standardize", False))
     known = np.asarray(inertias), float(model.inertia_)
-    weights = np.asarray(getattr(model, "weights_", np.ones(len(X))), np.float64)
+    weights = model.weights_ if hasattr(model, "weights_") else np.ones(len(X))
+    weights = np.asarray(weights, np.float64)
     seen = _seen_rows(weights, counted)
     if seen is None:
         if parts is None and resolved not in (None, Linear()):
@@ -522,7 +523,7 @@ def _of_model(model: Any, counted: int | None) -> PermutedSource:
     if parts is not None:
         subject = _feature_subject(model, parts(), seen)
         return PermutedSource(subject, True, *known)
-    X = _repeated(X, seen)
+    X = _repeated(X, seen, len(weights))
     if resolved is None:
         subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
     else:
@@ -598,9 +599,9 @@ def _seen_rows(weights: Array, counted: int | None) -> Array | None:
     return np.repeat(np.arange(len(share)), counts.astype(int))
 
 
-def _repeated(X: Any, seen: Array) -> Any:
-    """Return the rows that were seen, each as often as it was."""
-    if len(seen) == len(X) and np.all(seen == np.arange(len(X))):
+def _repeated(X: Any, seen: Array, n: int) -> Any:
+    """Return the rows, of n, that were seen, each as often as it was."""
+    if np.array_equal(seen, np.arange(n)):
         return X
     if isinstance(X, Rows):
         return Exchanged(X)(np.tile(seen, (len(X.columns), 1)))
