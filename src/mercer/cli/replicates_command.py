@@ -212,7 +212,8 @@ def _reading(args: Namespace, data: Data) -> str:
     given |= {"roles": {n: role.value for n, role in written["roles"].items()}}
     given |= {"supplementary": [n for n in table.names if n in table.supplementary]}
     asked = policies(written["missing"])
-    lacks = any("categor" in note for note in data.settled)  # else no condition was missing
+    said = " ".join(data.settled)
+    lacks = "category" in said or "categories" in said  # else no condition was missing
     given |= {"missing": asked._replace(factor=asked.factor if lacks else "keep")._asdict()}
     if not data.settled:
         del given["missing"]
