@@ -77,6 +77,9 @@ def test_every_name_on_a_map_can_be_read_above_what_lies_under_it(browser: Any, 
             assert {text: value for text, value in found.items() if value < 4.5} == {}
 
 
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until what was asked for has been painted."""
+
 DENSITY = """() => {
     const { DARK, rgb } = mercer;
     return [...DARK.density, DARK.ground, DARK.ink].map((hex) => rgb(hex).map((v) => v / 255)); }"""
@@ -116,6 +119,7 @@ def test_of_very_many_the_density_is_drawn_and_said_first_in_either_theme(
         densest = luminance(np.array(page.evaluate(MIDDLE)))
         assert contrast(densest, np.array(1.0)) > 4.5
         page.click("#theme")
+        seen.ask(DRAWN)
         *shades, ground, ink = np.array(seen.ask(DENSITY))
         densest = luminance(np.array(page.evaluate(MIDDLE)))
         # From the ground up in even steps of one hue, and not up to the white of words.
